@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "base/units.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <strings.h>
+
+#define TEN_YEARS_MS (10ull * 365 * 24 * 3600 * 1000)
+#define MAX_CPU_MILLI 1000000u
+
+struct unit {
+	const char *suffix;
+	uint64_t factor;
+};
+
+/* Reads leading digits; at least one is needed. */
+static int parse_digits(const char **text, uint64_t *ret_value)
+{
+	const char *p = *text;
+	uint64_t value = 0;
+
+	if (*p < '0' || *p > '9')
+		return -EINVAL;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
+			return -ERANGE;
+	}
+	*text = p;
+	*ret_value = value;
+	return 0;
+}
+
+/* Digits and one suffix of a table that ends with a NULL suffix. */
+static int parse_with_unit(const char *text, const struct unit *units,
+			   uint64_t *ret_value)
+{
+	uint64_t value;
+	int r;
+
+	if (!text)
+		return -EINVAL;
+	r = parse_digits(&text, &value);
+	if (r < 0)
+		return r;
+	for (; units->suffix; units++) {
+		if (strcasecmp(text, units->suffix) != 0)
+			continue;
+		if (__builtin_mul_overflow(value, units->factor, &value))
+			return -ERANGE;
+		if (value == 0)
+			return -EINVAL;
+		*ret_value = value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int units_parse_size(const char *text, uint64_t *ret_bytes)
+{
+	static const struct unit units[] = {
+		{ "", 1 },
+		{ "b", 1 },
+		{ "k", 1000ull },
+		{ "kb", 1000ull },
+		{ "ki", 1ull << 10 },
+		{ "kib", 1ull << 10 },
+		{ "m", 1000000ull },
+		{ "mb", 1000000ull },
+		{ "mi", 1ull << 20 },
+		{ "mib", 1ull << 20 },
+		{ "g", 1000000000ull },
+		{ "gb", 1000000000ull },
+		{ "gi", 1ull << 30 },
+		{ "gib", 1ull << 30 },
+		{ "t", 1000000000000ull },
+		{ "tb", 1000000000000ull },
+		{ "ti", 1ull << 40 },
+		{ "tib", 1ull << 40 },
+		{ NULL, 0 },
+	};
+	uint64_t bytes;
+	int r;
+
+	r = parse_with_unit(text, units, &bytes);
+	if (r < 0)
+		return r;
+	if (bytes > INT64_MAX) /* the kernel's files hold signed numbers */
+		return -ERANGE;
+	*ret_bytes = bytes;
+	return 0;
+}
+
+int units_parse_cpus(const char *text, uint32_t *ret_milli)
+{
+	uint64_t whole, milli;
+	uint64_t weight = 100;
+	int r;
+
+	if (!text)
+		return -EINVAL;
+	r = parse_digits(&text, &whole);
+	if (r < 0)
+		return r;
+	if (*text == 'm' && text[1] == '\0') {
+		milli = whole;
+	} else {
+		if (whole > MAX_CPU_MILLI)
+			return -ERANGE;
+		milli = whole * 1000;
+		if (*text == '.') {
+			text++;
+			if (*text == '\0')
+				return -EINVAL;
+			for (; *text >= '0' && *text <= '9'; text++) {
+				milli += (uint64_t)(*text - '0') * weight;
+				weight /= 10; /* beyond 1m: below resolution */
+			}
+		}
+		if (*text != '\0')
+			return -EINVAL;
+	}
+	if (milli == 0)
+		return -EINVAL;
+	if (milli > MAX_CPU_MILLI)
+		return -ERANGE;
+	*ret_milli = (uint32_t)milli;
+	return 0;
+}
+
+int units_parse_time(const char *text, uint64_t *ret_ms)
+{
+	static const struct unit units[] = {
+		{ "", 1000 },       { "ms", 1 },          { "s", 1000 },
+		{ "m", 60 * 1000 }, { "h", 3600 * 1000 }, { NULL, 0 },
+	};
+	uint64_t ms;
+	int r;
+
+	r = parse_with_unit(text, units, &ms);
+	if (r < 0)
+		return r;
+	if (ms > TEN_YEARS_MS)
+		return -ERANGE;
+	*ret_ms = ms;
+	return 0;
+}
+
+int units_parse_count(const char *text, uint64_t max, uint64_t *ret_count)
+{
+	static const struct unit units[] = {
+		{ "", 1 },
+		{ "k", 1000 },
+		{ "m", 1000000 },
+		{ NULL, 0 },
+	};
+	uint64_t count;
+	int r;
+
+	r = parse_with_unit(text, units, &count);
+	if (r < 0)
+		return r;
+	if (count > max)
+		return -ERANGE;
+	*ret_count = count;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * units - the sizes, times and counts that people write
+ *
+ * One parser for the command line, the API and configuration files, so that
+ * a value means the same everywhere. Zero, negative, fractional (but for
+ * cpus) and unreadable values are errors; nothing is rounded silently to "no
+ * limit".
+ */
+
+#include <stdint.h>
+
+/* For messages: what each parser allows. */
+#define UNITS_SIZE_ALLOWED "a positive size such as 512Mi, 512mb or 1Gi"
+#define UNITS_CPUS_ALLOWED "a positive number of CPUs such as 0.5, 2 or 500m"
+#define UNITS_TIME_ALLOWED "a positive time such as 500ms, 30s, 5m or 2h"
+#define UNITS_COUNT_ALLOWED "a positive whole number"
+
+/**
+ * units_parse_size() - digits, then k m g t with optional i (binary) or b
+ * (decimal), any case: 1k = 1kb = 1000, 1Ki = 1KiB = 1024
+ *
+ * Return: 0, or -EINVAL, or -ERANGE when it doesn't fit.
+ */
+int units_parse_size(const char *text, uint64_t *ret_bytes);
+
+/**
+ * units_parse_cpus() - "2", "0.5", "500m" to thousandths of a CPU
+ *
+ * Return: 0, or -EINVAL, or -ERANGE (below 1m or above 1,000,000m).
+ */
+int units_parse_cpus(const char *text, uint32_t *ret_milli);
+
+/**
+ * units_parse_time() - "500ms" "30s" "5m" "2h"; a bare number is seconds
+ *
+ * Return: 0, or -EINVAL, or -ERANGE (over ten years).
+ */
+int units_parse_time(const char *text, uint64_t *ret_ms);
+
+/**
+ * units_parse_count() - a positive decimal, optionally with k or m (the
+ * decimal 1,000 and 1,000,000), as for inodes: "64k"
+ *
+ * Return: 0, or -EINVAL, or -ERANGE when above @max.
+ */
+int units_parse_count(const char *text, uint64_t max, uint64_t *ret_count);

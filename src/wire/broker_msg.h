@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * broker_msg - what osbd may ask of osb-broker, over their SEQPACKET pair
+ *
+ * Requests are even, answers odd. Each request is one fixed struct; the
+ * broker answers each with one struct broker_answer that repeats its tag.
+ * Between them the broker may send a struct broker_event of its own accord.
+ * osbd sends a *spec*: what it wants, never how. Strings are NUL-terminated
+ * inside their field and zero to the field's end. No fd travels this way.
+ */
+
+#include <stdint.h>
+
+#include "wire/limits.h"
+
+#define SANDBOX_ID_LEN 32 /* lowercase hex of 128 random bits */
+#define DOMAIN_NAME_MAX 63
+#define IMAGE_NAME_MAX 127
+#define VOLUMES_MAX 8
+#define VOLUME_PATH_MAX 1023
+#define BUILD_ID_LEN 16
+
+/* What the broker hands osbd at its start, by number. */
+enum osbd_fd {
+	OSBD_FD_BROKER = 3,    /* this channel */
+	OSBD_FD_LISTEN = 4,    /* listening unix socket for HTTP */
+	OSBD_FD_SANDBOXES = 5, /* O_PATH directory: connect to init through
+				  /proc/self/fd/5/<id>.sock, so that neither
+				  the run directory's length nor its mode
+				  matters */
+	OSBD_FD_KEYS = 6,      /* API keys, a line each; only with --keys */
+};
+
+enum broker_op {
+	BROKER_HELLO = 2,   /* first message, once: struct broker_hello */
+	BROKER_CREATE = 4,  /* struct broker_create */
+	BROKER_DESTROY = 6, /* struct broker_destroy */
+	BROKER_LEAVE = 8,   /* osbd is idle and exits: struct broker_hello */
+	BROKER_ANSWER = 1,  /* struct broker_answer, for all of the above */
+	BROKER_GONE = 3,    /* struct broker_event: a sandbox ended by itself */
+};
+
+struct broker_hello {
+	uint32_t op;
+	uint32_t tag;
+	char build_id[BUILD_ID_LEN + 1];
+};
+
+enum volume_flag {
+	VOLUME_READ_ONLY = 1 << 0,
+};
+
+struct broker_volume {
+	char source[VOLUME_PATH_MAX + 1]; /* absolute, on the host */
+	char target[VOLUME_PATH_MAX + 1]; /* absolute, inside */
+	uint32_t flags;
+	uint32_t reserved; /* 0 */
+};
+
+struct broker_create {
+	uint32_t op;
+	uint32_t tag;
+	char id[SANDBOX_ID_LEN + 1];      /* chosen by osbd, never used twice */
+	char domain[DOMAIN_NAME_MAX + 1]; /* who pays and trusts: 1-63 of
+					      [a-zA-Z0-9._:-] */
+	char image[IMAGE_NAME_MAX + 1];   /* "host" */
+	struct limits limits;
+	uint32_t flags; /* 0 */
+	uint32_t num_volumes;
+	struct broker_volume volumes[VOLUMES_MAX];
+};
+
+struct broker_destroy {
+	uint32_t op;
+	uint32_t tag;
+	char id[SANDBOX_ID_LEN + 1];
+};
+
+/*
+ * For BROKER_CREATE, kind 0 means: the sandbox runs and its init listens at
+ * <id>.sock in OSBD_FD_SANDBOXES (SEQPACKET, see init_msg.h). For BROKER_DESTROY it means:
+ * no process, mount or cgroup of it is left.
+ */
+struct broker_answer {
+	uint32_t op;
+	uint32_t tag;
+	uint32_t kind; /* enum err_kind; 0 is success */
+	int32_t sys;
+	char msg[256];
+};
+
+struct broker_event {
+	uint32_t op;
+	uint32_t reserved; /* 0 */
+	char id[SANDBOX_ID_LEN + 1];
+};
+
+/* The largest message in either direction. */
+#define BROKER_MSG_MAX sizeof(struct broker_create)

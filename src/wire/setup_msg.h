@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * setup_msg - the broker's words to a domain's launcher and to a new init
+ *
+ * The launcher (osb-init --launcher) is root in its domain's user namespace
+ * and clones sandboxes; each clone becomes a sandbox's init and reads one
+ * struct setup from a socket of its own. Both trust the broker; the broker
+ * trusts neither with more than a pid and an errno.
+ */
+
+#include <stdint.h>
+
+#include "wire/broker_msg.h"
+
+/* What the launcher starts with, by number. */
+enum launcher_fd {
+	LAUNCHER_FD_BROKER = 3, /* SEQPACKET pair */
+	LAUNCHER_FD_FILES = 4,  /* sealed memfd with the osb-files program */
+};
+
+/* Ids of one domain, as seen from inside its user namespace. */
+#define SLOT_IDS 65536u
+#define DOMAIN_SLOTS 256u /* slot 0 is the launcher's own */
+#define DOMAIN_IDS (SLOT_IDS * DOMAIN_SLOTS)
+
+enum launcher_op {
+	LAUNCHER_UNSHARED = 1, /* launcher: in its user namespace, map me */
+	LAUNCHER_MAPPED = 2,   /* broker: maps are written */
+	LAUNCHER_READY = 3,    /* launcher: waiting for orders */
+	LAUNCHER_CLONE = 4,  /* broker: + 2 fds: init's socket, its v2 cgroup */
+	LAUNCHER_CLONED = 5, /* launcher: pid, or sys */
+};
+
+struct launcher_msg {
+	uint32_t op;
+	uint32_t slot; /* CLONE */
+	int32_t pid;   /* CLONED: in the broker's pid namespace, or 0 */
+	int32_t sys;   /* errno, or 0; then `where` says what failed */
+	char where[48];
+};
+
+/* The fds that come with struct setup, in this order; binds follow. */
+enum setup_fd {
+	SETUP_FD_ROOT,
+	SETUP_FD_DEV,
+	SETUP_FD_SYS,
+	SETUP_FD_SHM,
+	SETUP_FD_CGROUP,        /* v2 directory of the sandbox */
+	SETUP_FD_PIDS,          /* pids directory of the payload */
+	SETUP_FD_MEMORY_PROCS,  /* payload's memory cgroup: cgroup.procs */
+	SETUP_FD_MEMORY_PEAK,   /* its high-water mark, writable: resets */
+	SETUP_FD_MEMORY_EVENTS, /* has a line "oom_kill N" */
+	SETUP_FD_LISTEN,        /* where osbd connects */
+	SETUP_NUM_FDS
+};
+
+#define SETUP_BINDS_MAX 24
+_Static_assert(SETUP_BINDS_MAX >= VOLUMES_MAX + 8,
+	       "room for an image's own binds beside the volumes");
+
+struct setup {
+	char hostname[64];
+	uint32_t pids; /* of the payload; each exec gets a little less */
+	uint32_t nofile;
+	uint32_t num_binds;
+	uint32_t writable; /* bit i: bind i may be written to */
+	char bind[SETUP_BINDS_MAX][VOLUME_PATH_MAX + 1]; /* absolute targets */
+};
+
+/* Init's one answer: the sandbox is ready, or where it failed. */
+struct setup_answer {
+	int32_t sys;
+	char where[48];
+};
