@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * confine - the one way through the walls
+ *
+ * In stages, since everything in a sandbox descends from its init:
+ *
+ *   confine_forbid_userns()  once, in init, while /proc/sys is writable
+ *   confine_init()  once, in init, after its mounts: capability bounds,
+ *                   no_new_privs, the system call filter. Every later process
+ *                   inherits them.
+ *   confine_exec()  in each program's own process, before its first byte of
+ *                   user code: Landlock, resource limits, ids.
+ *
+ * Nothing here allocates; both run in static binaries. See capabilities(7),
+ * seccomp(2), landlock(7), user_namespaces(7).
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum confine_ruleset {
+	CONFINE_ROOT, /* may write wherever file modes allow */
+	CONFINE_USER, /* may write in the usual places only */
+	CONFINE_NUM_RULESETS
+};
+
+struct confine {
+	int ruleset_fd; /* from confine_ruleset_open(), or -1: no Landlock */
+	uint32_t uid, gid;
+	uint32_t nofile;
+};
+
+/**
+ * confine_forbid_userns() - no user namespace below the caller's, ever
+ *
+ * Needs CAP_SYS_RESOURCE in it, and its /proc. Return: 0 or -errno.
+ */
+int confine_forbid_userns(void);
+
+/**
+ * confine_init() - the walls that everything in the sandbox shares
+ *
+ * Needs the full capabilities of a fresh user namespace; leaves just the ones
+ * listed in confine.c.
+ * Return: 0 or -errno.
+ */
+int confine_init(void);
+
+/**
+ * confine_ruleset_open() - a Landlock ruleset for this mount namespace
+ * @writable: further directories (volumes) that even CONFINE_USER may change
+ *
+ * Return: 0 with *@ret_fd -1 where the kernel has no Landlock, or -errno.
+ */
+int confine_ruleset_open(enum confine_ruleset which,
+			 const char *const *writable, size_t num_writable,
+			 int *ret_fd);
+
+/**
+ * confine_exec() - the walls of one program
+ *
+ * Safe in a child that shares its parent's memory. Return: 0 or -errno.
+ */
+int confine_exec(const struct confine *confine);
+
+/**
+ * confine_daemon() - for a process of ours that needs no privilege at all:
+ * becomes uid:gid for good, drops every capability, sets no_new_privs and
+ * leaves nothing to a debugger of the same user
+ *
+ * Return: 0 or -errno.
+ */
+int confine_daemon(uint32_t uid, uint32_t gid);
+
+/* The stages, for those who need just one; see the files named. */
+int caps_keep(uint64_t keep);  /* caps.c */
+int caps_bound(uint64_t keep); /* caps.c */
+int seccomp_load_exec(void);   /* seccomp.c */
+
+#define CAPS_BIT(cap) (1ull << (cap))
