@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * exec - start one program in its own cgroups
+ *
+ * Theory of operation. Init itself makes the cgroups, in directories that the
+ * broker delegated, so no privileged process is on this path. The child is
+ * cloned straight into its v2 cgroup and shares init's memory until it execs
+ * (CLONE_VM|CLONE_VFORK: init sleeps meanwhile), because copying page tables
+ * is what a fork costs. It runs on a stack of its own, moves itself into the
+ * v1 cgroups, takes its standard streams, goes through the walls, and execs.
+ * How far it came it leaves in struct start.
+ *
+ * The child must not return, allocate, or change init's state but struct
+ * start. See clone(2), vfork(2), cgroups(7).
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/rd.h"
+#include "confine/confine.h"
+#include "init/init.h"
+
+/* Enough for execve's path joining; the filter and glibc need little more. */
+#define CHILD_STACK_BYTES (32 * 1024)
+
+struct start {
+	const struct init_exec *req;
+	const char *cwd;
+	char *argv[INIT_ARGS_MAX + 1];
+	char *envp[INIT_ARGS_MAX + 1];
+	int stdio[3];
+	int pids_procs_fd, memory_procs_fd;
+	int files_fd;
+	struct confine confine;
+
+	/* out */
+	enum init_stage stage;
+	int sys;
+};
+
+struct cgroups {
+	int v2_fd;    /* directory; the child is cloned into it */
+	int procs_fd; /* pids: cgroup.procs */
+};
+
+static void cgroup_name(uint32_t serial, char name[static 16])
+{
+	(void)snprintf(name, 16, "e%u", serial);
+}
+
+static int make_cgroups(const struct init *init, uint32_t serial,
+			struct cgroups *cg)
+{
+	char name[16], path[40];
+	int r;
+
+	cgroup_name(serial, name);
+	if (mkdirat(init->cgroup_fd, name, 0755) < 0 ||
+	    mkdirat(init->pids_fd, name, 0755) < 0)
+		return -errno;
+	(void)snprintf(path, sizeof(path), "%s/pids.max", name);
+	r = file_write_u64_at(init->pids_fd, path, init->exec_pids);
+	if (r < 0)
+		return r;
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", name);
+	cg->procs_fd = openat(init->pids_fd, path, O_WRONLY | O_CLOEXEC);
+	cg->v2_fd = openat(init->cgroup_fd, name,
+			   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return cg->procs_fd < 0 || cg->v2_fd < 0 ? -errno : 0;
+}
+
+static void drop_cgroups(const struct init *init, uint32_t serial)
+{
+	char name[16];
+
+	cgroup_name(serial, name);
+	(void)unlinkat(init->cgroup_fd, name, AT_REMOVEDIR); /* best effort: */
+	(void)unlinkat(init->pids_fd, name,
+		       AT_REMOVEDIR); /* may be half made */
+}
+
+/* Splits what came into argv and envp, in place. */
+static int parse(struct init *init, size_t len, struct start *start)
+{
+	const struct init_exec *req = (const void *)init->msg;
+	struct rd rd;
+
+	if (len < sizeof(*req) || req->argc == 0 || req->argc > INIT_ARGS_MAX ||
+	    req->envc > INIT_ARGS_MAX)
+		return -EPROTO;
+	rd_init(&rd, init->msg + sizeof(*req), len - sizeof(*req));
+	start->req = req;
+	start->cwd = rd_str(&rd, PATH_MAX - 1);
+	for (uint32_t i = 0; i < req->argc; i++)
+		start->argv[i] = (char *)(uintptr_t)rd_str(&rd, INIT_MSG_MAX);
+	for (uint32_t i = 0; i < req->envc; i++)
+		start->envp[i] = (char *)(uintptr_t)rd_str(&rd, INIT_MSG_MAX);
+	start->argv[req->argc] = NULL;
+	start->envp[req->envc] = NULL;
+	return rd_done(&rd) ? 0 : -EPROTO;
+}
+
+static int place_streams(const struct init_exec *req, int *fds,
+			 unsigned int num_fds, int stdio[static 3])
+{
+	unsigned int used = 0;
+
+	for (int i = 0; i < 3; i++) {
+		stdio[i] = -1;
+		if (!(req->flags & (1u << i)))
+			continue;
+		if (used == num_fds)
+			return -EPROTO;
+		stdio[i] = fds[used++];
+	}
+	return used == num_fds ? 0 : -EPROTO;
+}
+
+static void take_stdio(struct start *start)
+{
+	start->stage = INIT_STAGE_SPAWN;
+	for (int i = 0; i < 3; i++) {
+		int fd = start->stdio[i];
+
+		if (fd < 0)
+			fd = open("/dev/null", i ? O_WRONLY : O_RDONLY);
+		/* Init keeps 0-2 open itself, so fd is never one of them. */
+		if (fd < 0 || dup2(fd, i) < 0) {
+			start->sys = errno;
+			_exit(127);
+		}
+	}
+}
+
+/* As execvp(3) does it, but without its heap and without a shell fallback. */
+static int exec_in_path(char *const argv[], char *const envp[])
+{
+	char path[PATH_MAX];
+	const char *dirs = "/usr/local/bin:/usr/bin:/bin";
+	int sys = ENOENT;
+
+	if (strchr(argv[0], '/') || argv[0][0] == '\0') {
+		execve(argv[0], argv, envp);
+		return errno;
+	}
+	for (char *const *e = envp; *e; e++) {
+		if (strncmp(*e, "PATH=", 5) == 0)
+			dirs = *e + 5;
+	}
+	while (dirs) {
+		const char *colon = strchrnul(dirs, ':');
+		int n = snprintf(path, sizeof(path), "%.*s/%s",
+				 (int)(colon - dirs),
+				 colon == dirs ? "." : dirs, argv[0]);
+
+		if (n > 0 && (size_t)n < sizeof(path)) {
+			execve(path, argv, envp);
+			if (errno != ENOENT && errno != ENOTDIR)
+				sys = errno;
+		}
+		dirs = *colon ? colon + 1 : NULL;
+	}
+	return sys;
+}
+
+static int join_cgroups(const struct start *start)
+{
+	if (write(start->pids_procs_fd, "0", 1) != 1 ||
+	    write(start->memory_procs_fd, "0", 1) != 1)
+		return -errno;
+	return 0;
+}
+
+__attribute__((noreturn)) static void child(void *arg)
+{
+	struct start *start = arg;
+	const bool files = start->req->flags & INIT_EXEC_FILES;
+	sigset_t none;
+	int r;
+
+	start->stage = INIT_STAGE_CGROUP;
+	r = join_cgroups(start);
+	if (r == 0) {
+		take_stdio(start);
+		(void)sigemptyset(&none);
+		(void)sigprocmask(SIG_SETMASK, &none, NULL);
+		(void)setsid(); /* can't fail: a new pid leads no group */
+		start->stage = INIT_STAGE_CONFINE;
+		r = confine_exec(&start->confine);
+	}
+	if (r == 0) {
+		/* As the user, so that permissions count. */
+		start->stage = INIT_STAGE_CWD;
+		r = chdir(start->cwd) < 0 ? -errno : 0;
+	}
+	if (r == 0) {
+		start->stage = INIT_STAGE_EXEC;
+		if (files)
+			r = (int)syscall(SYS_execveat, start->files_fd, "",
+					 start->argv, start->envp,
+					 AT_EMPTY_PATH) < 0
+				    ? -errno
+				    : 0;
+		else
+			r = -exec_in_path(start->argv, start->envp);
+	}
+	start->sys = -r;
+	_exit(127);
+}
+
+/*
+ * clone3 for a child that shares our memory: glibc has no such call, and a
+ * plain system call would let both return on one stack.
+ */
+static long clone3_on_stack(struct clone_args *args, void (*fn)(void *),
+			    void *arg)
+{
+	long ret;
+
+#if defined(__x86_64__)
+	__asm__ volatile("syscall\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xor %%ebp, %%ebp\n\t"
+			 "mov %[arg], %%rdi\n\t"
+			 "call *%[fn]\n\t"
+			 "hlt\n"
+			 "1:"
+			 : "=a"(ret)
+			 : "0"(SYS_clone3), "D"(args),
+			   "S"(sizeof(*args)), [fn] "r"(fn), [arg] "r"(arg)
+			 : "rcx", "r11", "memory", "cc");
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = SYS_clone3;
+	register long x0 __asm__("x0") = (long)args;
+	register long x1 __asm__("x1") = sizeof(*args);
+
+	__asm__ volatile("svc #0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, xzr\n\t"
+			 "mov x0, %[arg]\n\t"
+			 "blr %[fn]\n"
+			 "1:"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), [fn] "r"(fn), [arg] "r"(arg)
+			 : "memory", "cc", "x30");
+	ret = x0;
+#else
+#error "osb-init: this architecture has no clone3 stub yet"
+#endif
+	return ret;
+}
+
+/* Return: the pid, or -errno; start->sys says whether it really execed. */
+static pid_t spawn(struct start *start, const struct cgroups *cg)
+{
+	static char stack[CHILD_STACK_BYTES] __attribute__((aligned(16)));
+	struct clone_args args = {
+		.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP,
+		.exit_signal = SIGCHLD,
+		.stack = (uint64_t)(uintptr_t)stack,
+		.stack_size = sizeof(stack),
+		.cgroup = (uint64_t)(unsigned int)cg->v2_fd,
+	};
+	long ret;
+
+	start->pids_procs_fd = cg->procs_fd;
+	start->sys = 0;
+	ret = clone3_on_stack(&args, child, start);
+	return (pid_t)ret; /* by raw call: negative errno already */
+}
+
+static int ruleset_of(struct init *init, uint32_t uid, int *ret_fd)
+{
+	enum confine_ruleset which = uid == 0 ? CONFINE_ROOT : CONFINE_USER;
+	const char *writable[SETUP_BINDS_MAX];
+	int r;
+
+	if (!init->ruleset_made[which]) {
+		for (uint32_t i = 0; i < init->num_writable; i++)
+			writable[i] = init->writable[i];
+		r = confine_ruleset_open(which, writable, init->num_writable,
+					 &init->ruleset_fd[which]);
+		if (r < 0)
+			return r;
+		init->ruleset_made[which] = true;
+	}
+	*ret_fd = init->ruleset_fd[which];
+	return 0;
+}
+
+static struct exec *exec_alloc(struct init *init)
+{
+	for (unsigned int i = 0; i < INIT_EXECS_MAX; i++) {
+		if (init->execs[i].state == EXEC_FREE)
+			return &init->execs[i];
+	}
+	return NULL;
+}
+
+static void fill_exec(struct init *init, struct exec *exec,
+		      const struct start *start, struct cgroups *cg)
+{
+	exec->id = start->req->exec_id;
+	exec->cgroup_fd = take_fd(&cg->v2_fd);
+	exec->our_kill = 0;
+	exec->started_us = now_us();
+	exec->deadline_us =
+		start->req->wall_ms
+			? exec->started_us + start->req->wall_ms * 1000
+			: 0;
+	exec->oom_kills = reap_oom_kills(init);
+	/* The high-water mark is the sandbox's; shared by what runs at once. */
+	if (init->memory_peak_fd >= 0)
+		(void)!pwrite(init->memory_peak_fd, "0", 1, 0);
+}
+
+/* Return: 0 with exec->pid set, or -errno with start->stage naming where. */
+static int start_program(struct init *init, struct start *start,
+			 struct exec *exec)
+{
+	struct cgroups cg = { .v2_fd = -1, .procs_fd = -1 };
+	pid_t pid;
+	int r;
+
+	exec->serial = ++init->serial;
+	start->stage = INIT_STAGE_CONFINE;
+	r = ruleset_of(init, start->req->uid, &start->confine.ruleset_fd);
+	if (r == 0) {
+		start->stage = INIT_STAGE_CGROUP;
+		r = make_cgroups(init, exec->serial, &cg);
+	}
+	if (r == 0) {
+		start->stage = INIT_STAGE_SPAWN;
+		fill_exec(init, exec, start, &cg);
+		cg.v2_fd = exec->cgroup_fd;
+		pid = spawn(start, &cg);
+		cg.v2_fd = -1;
+		r = pid < 0 ? pid : -start->sys;
+		if (pid > 0 && start->sys)
+			(void)waitpid(pid, NULL, __WALL); /* it said why */
+		exec->pid = pid;
+	}
+	close_fd(&cg.v2_fd);
+	close_fd(&cg.procs_fd);
+	if (r < 0) {
+		close_fd(&exec->cgroup_fd);
+		drop_cgroups(init, exec->serial);
+	}
+	return r;
+}
+
+static int prepare(struct init *init, size_t len, int *fds,
+		   unsigned int num_fds, struct start *start)
+{
+	int r;
+
+	r = parse(init, len, start);
+	if (r < 0)
+		return r;
+	if (exec_find(init, start->req->exec_id))
+		return -EEXIST;
+	start->memory_procs_fd = init->memory_procs_fd;
+	start->files_fd = init->files_fd;
+	start->confine.uid = start->req->uid;
+	start->confine.gid = start->req->gid;
+	start->confine.nofile = init->nofile;
+	return place_streams(start->req, fds, num_fds, start->stdio);
+}
+
+void exec_start(struct init *init, size_t len, int *fds, unsigned int num_fds)
+{
+	static struct start start; /* 64 kB of pointers, touched as needed */
+	struct exec *exec = exec_alloc(init);
+	struct init_failed failed = { .op = INIT_FAILED };
+	struct init_started started = { .op = INIT_STARTED };
+	int r;
+
+	start.stage = INIT_STAGE_REQUEST;
+	r = exec ? prepare(init, len, fds, num_fds, &start) : -EAGAIN;
+	if (r == 0)
+		r = start_program(init, &start, exec);
+	for (unsigned int i = 0; i < num_fds; i++)
+		close_fd(&fds[i]);
+	if (len >= sizeof(struct init_exec)) {
+		const struct init_exec *req = (const void *)init->msg;
+
+		failed.exec_id = started.exec_id = req->exec_id;
+	}
+	if (r < 0) {
+		failed.stage = start.stage;
+		failed.sys = -r;
+		(void)serve_send(init, &failed, sizeof(failed));
+		return;
+	}
+	exec->state = EXEC_RUNNING;
+	started.pid = exec->pid;
+	(void)serve_send(init, &started, sizeof(started));
+}
+
+struct exec *exec_find(struct init *init, uint32_t id)
+{
+	for (unsigned int i = 0; i < INIT_EXECS_MAX; i++) {
+		struct exec *exec = &init->execs[i];
+
+		if (exec->id == id &&
+		    (exec->state == EXEC_RUNNING || exec->state == EXEC_UNSENT))
+			return exec;
+	}
+	return NULL;
+}
+
+void exec_kill_tree(struct exec *exec)
+{
+	(void)file_write_at(exec->cgroup_fd, "cgroup.kill", "1");
+}
+
+void exec_signal_tree(struct exec *exec, int signal)
+{
+	char text[4096];
+
+	(void)file_read_at(exec->cgroup_fd, "cgroup.procs", text, sizeof(text));
+	for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+		pid_t pid = (pid_t)file_number(p);
+
+		/* Never 0, 1 or a group: only numbers the kernel listed. */
+		if (pid > 1)
+			(void)kill(pid, signal);
+	}
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * init - the parts of osb-init, and what they share
+ *
+ *   main.c      which role
+ *   launcher.c  role 1: one per domain; clones sandboxes, keeps spare netns
+ *   setup.c     role 2, once: from clone to a closed sandbox
+ *   serve.c     role 2, then: connections, messages, deadlines, the loop
+ *   exec.c      start one program in its cgroups
+ *   reap.c      statuses, counters, verdicts
+ *
+ * No heap, no stdio, no globals: all state hangs from struct init.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "wire/init_msg.h"
+#include "wire/setup_msg.h"
+
+/*
+ * EXEC_FREE       nothing of it is valid.
+ * EXEC_RUNNING    the main process lives; pid and cgroup_fd are valid.
+ * EXEC_UNSENT     the main process is reaped; result waits to be sent.
+ * EXEC_LINGERING  result sent; processes left behind keep its cgroups.
+ */
+enum exec_state {
+	EXEC_FREE,
+	EXEC_RUNNING,
+	EXEC_UNSENT,
+	EXEC_LINGERING,
+};
+
+struct exec {
+	enum exec_state state;
+	uint32_t id;     /* osbd's number */
+	uint32_t serial; /* ours: names its cgroups, never reused */
+	pid_t pid;
+	int cgroup_fd;     /* its v2 directory */
+	uint32_t our_kill; /* verdict to give if we ended it, else 0 */
+	uint64_t started_us;
+	uint64_t deadline_us; /* CLOCK_BOOTTIME; 0: none */
+	uint64_t oom_kills;   /* counter at the start */
+	struct init_exited result;
+};
+
+struct init {
+	/* from struct setup, for life */
+	int cgroup_fd, pids_fd;
+	int memory_procs_fd, memory_peak_fd, memory_events_fd;
+	int listen_fd;
+	int files_fd; /* the osb-files program */
+	uint32_t exec_pids, nofile;
+	uint32_t num_writable;
+	char writable[SETUP_BINDS_MAX][VOLUME_PATH_MAX + 1];
+
+	int ruleset_fd[2]; /* by enum confine_ruleset; made at first use */
+	bool ruleset_made[2];
+
+	int conn_fd, signal_fd, timer_fd;
+	uint32_t serial;
+	struct exec execs[INIT_EXECS_MAX];
+	uint8_t msg[INIT_MSG_MAX];
+};
+
+/** launcher_main() - role 1; argv: base uid of the block. Return: exit code */
+int launcher_main(char **argv);
+
+/**
+ * init_main() - role 2: set up, then serve until killed
+ * @sock_fd: where struct setup comes from
+ * @files_fd: program for INIT_EXEC_FILES
+ */
+__attribute__((noreturn)) void init_main(int sock_fd, int files_fd);
+
+/**
+ * setup_run() - build the sandbox around the calling process
+ *
+ * Fills @init's descriptors. On failure *@ret_where names the step.
+ * Return: 0 or -errno.
+ */
+int setup_run(struct init *init, int sock_fd, const char **ret_where);
+
+/**
+ * exec_start() - answer one INIT_EXEC
+ * @len: bytes of it in init->msg
+ * @fds: the standard streams that came along; all closed on return
+ */
+void exec_start(struct init *init, size_t len, int *fds, unsigned int num_fds);
+
+/** exec_find() - by osbd's number, running or not yet reported; or NULL */
+struct exec *exec_find(struct init *init, uint32_t id);
+
+/** exec_kill_tree() - SIGKILL to every process of it */
+void exec_kill_tree(struct exec *exec);
+
+/** exec_signal_tree() - @signal to every process of it */
+void exec_signal_tree(struct exec *exec, int signal);
+
+/** reap_children() - collect whoever died; fills results */
+void reap_children(struct init *init);
+
+/** reap_linger() - drop the cgroups of execs whose last process is gone */
+void reap_linger(struct init *init);
+
+/** reap_oom_kills() - OOM kills in the payload so far */
+uint64_t reap_oom_kills(const struct init *init);
+
+/** serve_send() - to osbd; false when it can't take it now */
+bool serve_send(struct init *init, const void *msg, size_t len);
+
+/** now_us() - CLOCK_BOOTTIME in microseconds */
+uint64_t now_us(void);

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * launcher - root of one domain, and of nothing else
+ *
+ * Theory of operation. The broker (host root) starts one launcher per domain.
+ * It shuts itself in, in stages:
+ *
+ *   isolate_mounts   own mount namespace: an empty read-only tmpfs with /m,
+ *                    where new sandboxes attach their root, and a fresh /proc
+ *   isolate_user     own user namespace, made as the block's base uid; the
+ *                    broker writes its maps (256 slots of 65,536 ids)
+ *   isolate_net      own network namespace; it can never return to the host's
+ *   isolate_caps     five capabilities, valid in the domain only
+ *
+ * Then it clones a sandbox per LAUNCHER_CLONE: under the slot's own uid, so
+ * that per-user counts differ, into a spare network namespace that belongs to
+ * the *domain* (root inside a sandbox can't touch it) and straight into the
+ * sandbox's v2 cgroup. CLONE_PARENT makes the broker the child's parent and
+ * reaper. The launcher writes the child's id maps, since only root of the
+ * parent user namespace may.
+ *
+ * Spare network namespaces are made while nothing else is asked.
+ *
+ * Rule: before any change meant for a namespace of ours, compare its inode
+ * with the host's and refuse when equal.
+ *
+ * See user_namespaces(7), clone(2), pivot_root(2).
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/rtnetlink.h>
+#include <linux/sched.h>
+#include <linux/securebits.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/mnt.h"
+#include "confine/confine.h"
+#include "init/init.h"
+#include "wire/fdpass.h"
+
+#define NETNS_SPARE 12
+
+/*
+ * Instances of inotify a sandbox may have: counts climb to the domain's
+ * creator, so without a limit of its own one sandbox takes everybody's.
+ */
+#define INOTIFY_INSTANCES "32"
+
+struct launcher {
+	int proc_fd; /* /proc, kept: maps are written through it */
+	int home_fd; /* our own network namespace */
+	ino_t host_net;
+	unsigned int num_spare;
+	int spare[NETNS_SPARE];
+};
+
+/* Changing the effective uid hides our /proc files from ourselves. */
+static int set_euid(uid_t uid)
+{
+	if (syscall(SYS_setresuid, -1, uid, -1) < 0)
+		return -errno;
+	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+#define HARMLESS (MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
+
+/* An empty tmpfs over "/", with a fresh /proc, and the old root gone. */
+static int enter_empty_root(void)
+{
+	static const struct mnt_option options[] = {
+		MNT_TEXT("mode", "0755"),
+		MNT_TEXT("size", "16k"),
+	};
+	int root_fd auto_fd = -1;
+	int proc_fd auto_fd = -1;
+	int r;
+
+	r = mnt_new("tmpfs", options, ARRAY_SIZE(options), HARMLESS, &root_fd);
+	if (r == 0)
+		r = mnt_new("proc", NULL, 0, HARMLESS, &proc_fd);
+	if (r < 0)
+		return r;
+	if (mkdirat(root_fd, "m", 0755) < 0 ||
+	    mkdirat(root_fd, "proc", 0555) < 0)
+		return -errno;
+	r = mnt_attach(root_fd, AT_FDCWD, "/");
+	if (r == 0)
+		r = mnt_attach(proc_fd, root_fd, "proc");
+	if (r == 0)
+		r = mnt_set(root_fd, MOUNT_ATTR_RDONLY, -1);
+	if (r < 0)
+		return r;
+	if (fchdir(root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
+	    umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return -errno;
+	return 0;
+}
+
+static int isolate_mounts(struct launcher *l)
+{
+	struct stat st;
+	int r;
+
+	if (stat("/proc/self/ns/net", &st) < 0)
+		return -errno;
+	l->host_net = st.st_ino;
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -errno;
+	r = enter_empty_root();
+	if (r < 0)
+		return r;
+	l->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return l->proc_fd < 0 ? -errno : 0;
+}
+
+static int isolate_user(uid_t block_base)
+{
+	struct launcher_msg msg = { .op = LAUNCHER_UNSHARED };
+	size_t len;
+	int r;
+
+	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0)
+		return -errno;
+	r = set_euid(block_base);
+	if (r < 0)
+		return r;
+	if (unshare(CLONE_NEWUSER) < 0)
+		return -errno;
+	r = fdpass_send(LAUNCHER_FD_BROKER, &msg, sizeof(msg), NULL, 0);
+	if (r < 0)
+		return r;
+	r = fdpass_recv(LAUNCHER_FD_BROKER, &msg, sizeof(msg), 0, &len, NULL);
+	if (r < 0)
+		return r;
+	if (len != sizeof(msg) || msg.op != LAUNCHER_MAPPED)
+		return -EPROTO;
+	/* A new user namespace resets the securebits. */
+	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0 ||
+	    setresgid(0, 0, 0) < 0 || syscall(SYS_setgroups, 0, NULL) < 0 ||
+	    setresuid(0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static int isolate_net(struct launcher *l)
+{
+	if (unshare(CLONE_NEWNET) < 0)
+		return -errno;
+	l->home_fd = openat(l->proc_fd, "self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (l->home_fd < 0)
+		return -errno;
+	return file_write_at(l->proc_fd, "sys/user/max_inotify_instances",
+			     INOTIFY_INSTANCES);
+}
+
+static int isolate_caps(void)
+{
+	int r;
+
+	r = caps_keep(CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) |
+		      CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_NET_ADMIN) |
+		      CAPS_BIT(CAP_DAC_OVERRIDE));
+	if (r < 0)
+		return r;
+	/* Last: a change of ids or capabilities would have cleared it. */
+	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+/* "ip link set lo up", with an ordinary socket of this namespace. */
+static int netns_lo_up(void)
+{
+	struct ifreq ifr = { .ifr_name = "lo" };
+	int sock_fd auto_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	ifr.ifr_flags = IFF_UP;
+	if (sock_fd < 0 || ioctl(sock_fd, SIOCSIFFLAGS, &ifr) < 0)
+		return -errno;
+	return 0;
+}
+
+/*
+ * "ip -6 route add prohibit default": with lo alone there is no way out over
+ * IPv6 anyway; this says so by rule, and ::1 keeps working.
+ */
+static int netns_prohibit_ipv6(void)
+{
+	struct {
+		struct nlmsghdr nlh;
+		struct rtmsg rtm;
+	} req = {
+		.nlh = { .nlmsg_len = sizeof(req),
+			 .nlmsg_type = RTM_NEWROUTE,
+			 .nlmsg_flags =
+				 NLM_F_REQUEST | NLM_F_CREATE | NLM_F_ACK },
+		.rtm = { .rtm_family = AF_INET6,
+			 .rtm_table = RT_TABLE_MAIN,
+			 .rtm_protocol = RTPROT_STATIC,
+			 .rtm_type = RTN_PROHIBIT },
+	};
+	struct {
+		struct nlmsghdr nlh;
+		struct nlmsgerr err;
+		char rest[128];
+	} ack;
+	int sock_fd auto_fd =
+		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	if (sock_fd < 0 || send(sock_fd, &req, sizeof(req), 0) < 0 ||
+	    recv(sock_fd, &ack, sizeof(ack), 0) <
+		    (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)))
+		return -errno;
+	if (ack.nlh.nlmsg_type != NLMSG_ERROR)
+		return -EPROTO;
+	/* A kernel without IPv6 has nothing to prohibit. */
+	return ack.err.error == -EAFNOSUPPORT || ack.err.error == -EOPNOTSUPP
+		       ? 0
+		       : ack.err.error;
+}
+
+static int netns_fill(struct launcher *l)
+{
+	struct stat st;
+	int r;
+
+	if (fstatat(l->proc_fd, "thread-self/ns/net", &st, 0) < 0)
+		return -errno;
+	if (st.st_ino == l->host_net)
+		return -EXDEV; /* never touch the host's */
+	r = netns_lo_up();
+	if (r < 0)
+		return r;
+	r = netns_prohibit_ipv6();
+	if (r < 0)
+		return r;
+	return file_write_at(l->proc_fd,
+			     "sys/net/ipv4/ip_unprivileged_port_start", "0");
+}
+
+/* Leaves the caller at home again, whatever happened. */
+static int netns_make(struct launcher *l, int *ret_fd)
+{
+	int fd auto_fd = -1;
+	int r;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		return -errno;
+	r = netns_fill(l);
+	if (r == 0) {
+		fd = openat(l->proc_fd, "thread-self/ns/net",
+			    O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			r = -errno;
+	}
+	if (setns(l->home_fd, CLONE_NEWNET) < 0)
+		r = -errno;
+	if (r < 0)
+		return r;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static int netns_take(struct launcher *l, int *ret_fd)
+{
+	if (l->num_spare == 0)
+		return netns_make(l, ret_fd);
+	*ret_fd = take_fd(&l->spare[--l->num_spare]);
+	return 0;
+}
+
+static int write_maps(const struct launcher *l, pid_t pid, uint32_t base)
+{
+	char path[32], map[48];
+	int r;
+
+	(void)snprintf(map, sizeof(map), "0 %u %u", base, SLOT_IDS);
+	(void)snprintf(path, sizeof(path), "%d/uid_map", pid);
+	r = file_write_at(l->proc_fd, path, map);
+	if (r < 0)
+		return r;
+	(void)snprintf(path, sizeof(path), "%d/gid_map", pid);
+	return file_write_at(l->proc_fd, path, map);
+}
+
+/* Never returns in the child. */
+static pid_t clone_init(int sock_fd, int cgroup_fd)
+{
+	struct clone_args args = {
+		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+			 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT |
+			 CLONE_INTO_CGROUP,
+		.cgroup = (uint64_t)(unsigned int)cgroup_fd,
+	};
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid == 0)
+		init_main(sock_fd, LAUNCHER_FD_FILES);
+	return (pid_t)(pid < 0 ? -errno : pid);
+}
+
+static void set_where(struct launcher_msg *msg, const char *where)
+{
+	(void)snprintf(msg->where, sizeof(msg->where), "%s", where);
+}
+
+static int clone_sandbox(struct launcher *l, struct launcher_msg *msg,
+			 int sock_fd, int cgroup_fd)
+{
+	uint32_t base = msg->slot * SLOT_IDS;
+	int net_fd auto_fd = -1;
+	pid_t pid;
+	int r;
+
+	set_where(msg, "make its network namespace");
+	r = netns_take(l, &net_fd);
+	if (r < 0)
+		return r;
+	set_where(msg, "clone it");
+	if (setns(net_fd, CLONE_NEWNET) < 0)
+		return -errno;
+	r = set_euid(base);
+	pid = r < 0 ? r : clone_init(sock_fd, cgroup_fd);
+	if (pid < 0)
+		r = pid;
+	else
+		msg->pid = pid;
+	if (set_euid(0) < 0 || setns(l->home_fd, CLONE_NEWNET) < 0)
+		_exit(1); /* lost our way: the broker starts another */
+	if (r < 0)
+		return r;
+	set_where(msg, "write its id maps");
+	return write_maps(l, pid, base);
+}
+
+static void answer(struct launcher *l, struct launcher_msg *msg,
+		   struct fdset *fds)
+{
+	int r = -EPROTO;
+
+	msg->pid = 0;
+	msg->where[0] = '\0';
+	if (msg->op == LAUNCHER_CLONE && msg->slot > 0 &&
+	    msg->slot < DOMAIN_SLOTS && fds->num == 2)
+		r = clone_sandbox(l, msg, fds->fd[0], fds->fd[1]);
+	msg->op = LAUNCHER_CLONED;
+	msg->sys = -r;
+	if (fdpass_send(LAUNCHER_FD_BROKER, msg, sizeof(*msg), NULL, 0) < 0)
+		_exit(1);
+}
+
+/* Answers orders; fills the pool while there are none. */
+static int launcher_loop(struct launcher *l)
+{
+	for (;;) {
+		struct pollfd pfd = { .fd = LAUNCHER_FD_BROKER,
+				      .events = POLLIN };
+		struct fdset fds auto_clean(fdset_close) = FDSET_NULL;
+		struct launcher_msg msg;
+		size_t len;
+
+		if (l->num_spare < NETNS_SPARE && poll(&pfd, 1, 0) == 0) {
+			if (netns_make(l, &l->spare[l->num_spare]) == 0) {
+				l->num_spare++;
+				continue;
+			}
+		}
+		if (fdpass_recv(LAUNCHER_FD_BROKER, &msg, sizeof(msg), 0, &len,
+				&fds) < 0 ||
+		    len != sizeof(msg))
+			return 0; /* the broker is gone */
+		answer(l, &msg, &fds);
+	}
+}
+
+int launcher_main(char **argv)
+{
+	struct launcher launcher = { .proc_fd = -1, .home_fd = -1 };
+	struct launcher_msg ready = { .op = LAUNCHER_READY };
+	const uid_t base = (uid_t)strtoul(argv[2], NULL, 10);
+	int r;
+
+	/* Every sandbox sees this command line as its PID 1's. */
+	memset(argv[1], 0, strlen(argv[1]));
+	memset(argv[2], 0, strlen(argv[2]));
+	r = isolate_mounts(&launcher);
+	if (r == 0)
+		r = isolate_user(base);
+	if (r == 0)
+		r = isolate_net(&launcher);
+	if (r == 0)
+		r = isolate_caps();
+	ready.sys = -r;
+	if (fdpass_send(LAUNCHER_FD_BROKER, &ready, sizeof(ready), NULL, 0) <
+		    0 ||
+	    r < 0)
+		return 1;
+	return launcher_loop(&launcher);
+}

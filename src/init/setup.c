@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * setup - from a fresh clone to a closed sandbox, called once by init
+ *
+ * The broker has made every mount that needs host rights (root, devices, /sys,
+ * binds) and sends them as detached mounts; init may only put them in place,
+ * since only it is in the new mount namespace. Afterwards the old root is
+ * gone, and confine_init() takes the rights to do any of this again.
+ *
+ * Mount points come from the broker's plan, but lie in directories that a
+ * volume may have brought along: they are resolved without symbolic links, or
+ * a link in a volume could put a mount over /proc.
+ *
+ * See pivot_root(2), move_mount(2), Documentation/filesystems/sharedsubtree.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mnt.h"
+#include "confine/confine.h"
+#include "init/init.h"
+#include "wire/fdpass.h"
+
+/* Host facts that the kernel shows in every /proc; not a user's business. */
+static const char *const masked_files[] = {
+	"/proc/cmdline",     "/proc/diskstats",     "/proc/interrupts",
+	"/proc/kallsyms",    "/proc/kcore",         "/proc/key-users",
+	"/proc/keys",        "/proc/latency_stats", "/proc/modules",
+	"/proc/sched_debug", "/proc/sysrq-trigger", "/proc/timer_list",
+};
+static const char *const masked_dirs[] = {
+	"/proc/acpi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/scsi",
+};
+
+/* A directory that is empty and stays so: part of the /sys template. */
+#define EMPTY_DIR "/sys/kernel"
+
+/* Root inside, as seen by the kernel: our range's first id. */
+static int become_root(void)
+{
+	if (setresgid(0, 0, 0) < 0 || syscall(SYS_setgroups, 0, NULL) < 0 ||
+	    setresuid(0, 0, 0) < 0)
+		return -errno;
+	/* The broker is our parent; if it dies, nobody would reap us. */
+	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+static int receive_setup(int sock_fd, struct setup *setup, struct fdset *fds)
+{
+	size_t len;
+	int r;
+
+	r = fdpass_recv(sock_fd, setup, sizeof(*setup), 0, &len, fds);
+	if (r < 0)
+		return r;
+	if (len != sizeof(*setup) || setup->num_binds > SETUP_BINDS_MAX ||
+	    fds->num != SETUP_NUM_FDS + setup->num_binds)
+		return -EPROTO;
+	return 0;
+}
+
+static int attach_kernel_trees(const struct fdset *fds, int proc_fd)
+{
+	static const struct mnt_option pts_options[] = {
+		MNT_TEXT("ptmxmode", "0666"),
+		MNT_TEXT("mode", "0620"),
+		MNT_TEXT("gid", "5"),
+	};
+	int pts_fd auto_fd = -1;
+	int r;
+
+	r = mnt_attach(fds->fd[SETUP_FD_DEV], AT_FDCWD, "dev");
+	if (r == 0)
+		r = mnt_attach(fds->fd[SETUP_FD_SYS], AT_FDCWD, "sys");
+	if (r == 0)
+		r = mnt_attach(proc_fd, AT_FDCWD, "proc");
+	if (r == 0)
+		r = mnt_attach(fds->fd[SETUP_FD_SHM], AT_FDCWD, "dev/shm");
+	if (r == 0)
+		r = mnt_new("devpts", pts_options, ARRAY_SIZE(pts_options),
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, &pts_fd);
+	if (r == 0)
+		r = mnt_attach(pts_fd, AT_FDCWD, "dev/pts");
+	return r;
+}
+
+static int enter_root(const struct fdset *fds)
+{
+	int proc_fd auto_fd = -1;
+	int r;
+
+	/* While the launcher's /proc is still in view: the kernel lets a
+	 * user namespace mount one only beside a fully visible one. */
+	r = mnt_new("proc", NULL, 0,
+		    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+		    &proc_fd);
+	if (r < 0)
+		return r;
+	r = mnt_attach(fds->fd[SETUP_FD_ROOT], AT_FDCWD, "/m");
+	if (r < 0)
+		return r;
+	if (fchdir(fds->fd[SETUP_FD_ROOT]) < 0)
+		return -errno;
+	r = attach_kernel_trees(fds, proc_fd);
+	if (r < 0)
+		return r;
+	if (syscall(SYS_pivot_root, ".", ".") < 0 ||
+	    umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return -errno;
+	return 0;
+}
+
+/* mkdir -p of the parents of @path; the last part is made as asked. */
+static int make_target(const char *path, bool is_dir)
+{
+	char part[VOLUME_PATH_MAX + 1];
+	size_t len = strlen(path);
+
+	for (size_t i = 1; i <= len; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (path[i] == '\0' && !is_dir) {
+			int fd auto_fd = open(part,
+					      O_CREAT | O_CLOEXEC | O_NOFOLLOW |
+						      O_NONBLOCK,
+					      0644);
+			return fd < 0 ? -errno : 0;
+		}
+		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+static int open_target(const char *path)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS,
+	};
+	long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int attach_bind(int mount_fd, const char *path)
+{
+	int target_fd auto_fd = open_target(path);
+	struct stat st;
+	int r;
+
+	if (target_fd == -ENOENT) {
+		if (fstat(mount_fd, &st) < 0)
+			return -errno;
+		r = make_target(path, S_ISDIR(st.st_mode));
+		if (r < 0)
+			return r;
+		target_fd = open_target(path);
+	}
+	if (target_fd < 0)
+		return target_fd;
+	return mnt_attach(mount_fd, target_fd, "");
+}
+
+/* A path that this kernel doesn't have needs no mask. */
+static int mask(const char *cover, const char *path)
+{
+	int fd auto_fd = -1;
+	int r;
+
+	r = mnt_clone(AT_FDCWD, cover, &fd);
+	if (r == 0)
+		r = mnt_attach(fd, AT_FDCWD, path);
+	return r == -ENOENT ? 0 : r;
+}
+
+static int mask_proc(void)
+{
+	int sys_fd auto_fd = -1;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masked_files); i++)
+		r = mask("/dev/null", masked_files[i]);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masked_dirs); i++)
+		r = mask(EMPTY_DIR, masked_dirs[i]);
+	if (r == 0)
+		r = mnt_clone(AT_FDCWD, "/proc/sys", &sys_fd);
+	if (r == 0)
+		r = mnt_set(sys_fd, MOUNT_ATTR_RDONLY, -1);
+	if (r == 0)
+		r = mnt_attach(sys_fd, AT_FDCWD, "/proc/sys");
+	return r;
+}
+
+/* Whatever the launcher had as standard streams stays outside. */
+static int null_stdio(void)
+{
+	int fd auto_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int i = 0; i < 3; i++) {
+		if (fd < 0 || dup2(fd, i) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static void keep_fds(struct init *init, struct fdset *fds)
+{
+	init->cgroup_fd = fdset_take(fds, SETUP_FD_CGROUP);
+	init->pids_fd = fdset_take(fds, SETUP_FD_PIDS);
+	init->memory_procs_fd = fdset_take(fds, SETUP_FD_MEMORY_PROCS);
+	init->memory_peak_fd = fdset_take(fds, SETUP_FD_MEMORY_PEAK);
+	init->memory_events_fd = fdset_take(fds, SETUP_FD_MEMORY_EVENTS);
+	init->listen_fd = fdset_take(fds, SETUP_FD_LISTEN);
+}
+
+/* An exec gets fewer than the payload, so that `echo ok` can always start. */
+static uint32_t pids_of_exec(uint32_t pids)
+{
+	uint32_t reserve = pids / 4 < 8 ? pids / 4 : 8;
+
+	return pids - reserve;
+}
+
+static void keep_settings(struct init *init, const struct setup *setup)
+{
+	init->exec_pids = pids_of_exec(setup->pids);
+	init->nofile = setup->nofile;
+	for (uint32_t i = 0; i < setup->num_binds; i++) {
+		if (setup->writable & (1u << i))
+			memcpy(init->writable[init->num_writable++],
+			       setup->bind[i], sizeof(setup->bind[i]));
+	}
+}
+
+static int attach_binds(const struct setup *setup, const struct fdset *fds)
+{
+	for (uint32_t i = 0; i < setup->num_binds; i++) {
+		int r = attach_bind(fds->fd[SETUP_NUM_FDS + i], setup->bind[i]);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/*
+ * The steps after the mounts. User namespaces are forbidden through /proc/sys
+ * before that becomes read-only.
+ */
+static int close_walls(const char **ret_where)
+{
+	int r;
+
+	*ret_where = "forbid user namespaces";
+	r = confine_forbid_userns();
+	if (r < 0)
+		return r;
+	*ret_where = "mask /proc";
+	r = mask_proc();
+	if (r < 0)
+		return r;
+	*ret_where = "confine init";
+	return confine_init();
+}
+
+int setup_run(struct init *init, int sock_fd, const char **ret_where)
+{
+	static struct setup setup; /* 25 kB: too much for the stack */
+	struct fdset fds auto_clean(fdset_close) = FDSET_NULL;
+	int r;
+
+	*ret_where = "read its setup";
+	r = receive_setup(sock_fd, &setup, &fds);
+	if (r < 0)
+		return r;
+	*ret_where = "become its root";
+	r = become_root();
+	if (r < 0)
+		return r;
+	/* After the broker moved us, or we would see the host's paths. */
+	*ret_where = "unshare cgroups";
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		return -errno;
+	*ret_where = "enter its root";
+	r = enter_root(&fds);
+	if (r < 0)
+		return r;
+	*ret_where = "open /dev/null";
+	r = null_stdio();
+	if (r < 0)
+		return r;
+	*ret_where = "mount its volumes";
+	r = attach_binds(&setup, &fds);
+	if (r < 0)
+		return r;
+	*ret_where = "set its host name";
+	if (sethostname(setup.hostname,
+			strnlen(setup.hostname, sizeof(setup.hostname))) < 0)
+		return -errno;
+	keep_fds(init, &fds);
+	keep_settings(init, &setup);
+	return close_walls(ret_where);
+}
