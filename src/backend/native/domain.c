@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * domain - who trusts whom: an id block, its launcher, its slots
+ *
+ * A block is 256 slots of 65,536 ids. It is leased host-wide by a lock on
+ * /run/opensandbox/ids/<first id>, which the kernel drops when we die; the
+ * next holder cleans the block's cgroups first.
+ *
+ * The launcher (see init/launcher.c) is started with the block. When it dies,
+ * its sandboxes live on as an orphaned domain and the name gets a new block.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/native/native.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "wire/fdpass.h"
+
+#define LEASE_DIR "/run/opensandbox/ids"
+#define LAUNCHER_TIMEOUT_MS 5000
+
+/* Slots whose mounts are made ahead, per domain. */
+#define SPARE_SLOTS 4
+
+/* Return: 0 when readable, -ETIMEDOUT, or another -errno. */
+int domain_wait(int fd, int timeout_ms)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	int n;
+
+	do {
+		n = poll(&pfd, 1, timeout_ms);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return n == 0 ? -ETIMEDOUT : 0;
+}
+
+static int lease_try(uint32_t base, int *ret_fd)
+{
+	char path[64];
+	int fd auto_fd = -1;
+
+	(void)snprintf(path, sizeof(path), LEASE_DIR "/%u", base);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static int lease_block(const struct native_config *config,
+		       struct domain *domain, struct err *err)
+{
+	if ((mkdir("/run/opensandbox", 0755) < 0 && errno != EEXIST) ||
+	    (mkdir(LEASE_DIR, 0700) < 0 && errno != EEXIST))
+		return err_set(err, ERR_INTERNAL, errno, "make " LEASE_DIR);
+	for (uint32_t i = 0; i < config->num_blocks; i++) {
+		uint32_t base = config->id_base + i * DOMAIN_IDS;
+		int r = lease_try(base, &domain->lease_fd);
+
+		if (r == -EWOULDBLOCK)
+			continue;
+		if (r < 0)
+			return err_set(err, ERR_INTERNAL, -r,
+				       "lease an id block in " LEASE_DIR);
+		domain->block = i;
+		domain->base = base;
+		return 0;
+	}
+	return err_set(err, ERR_QUOTA, 0,
+		       "all %u id blocks are in use; raise id_blocks",
+		       config->num_blocks);
+}
+
+static int verify_op(int sock_fd, uint32_t op)
+{
+	struct launcher_msg msg;
+	size_t len;
+	int r;
+
+	r = domain_wait(sock_fd, LAUNCHER_TIMEOUT_MS);
+	if (r == 0)
+		r = fdpass_recv(sock_fd, &msg, sizeof(msg), 0, &len, NULL);
+	if (r < 0)
+		return r;
+	if (len != sizeof(msg) || msg.op != op)
+		return -EPROTO;
+	return -msg.sys;
+}
+
+static int write_maps(const struct domain *domain)
+{
+	static const char *const files[] = { "uid_map", "gid_map" };
+	char path[48], map[48];
+
+	(void)snprintf(map, sizeof(map), "0 %u %u", domain->base, DOMAIN_IDS);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		int r;
+
+		(void)snprintf(path, sizeof(path), "/proc/%d/%s",
+			       domain->launcher_pid, files[i]);
+		r = file_write_at(AT_FDCWD, path, map);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The other side of launcher.c's stages. */
+static int introduce(struct domain *domain)
+{
+	struct launcher_msg mapped = { .op = LAUNCHER_MAPPED };
+	char pid[16];
+	int r;
+
+	r = verify_op(domain->sock_fd, LAUNCHER_UNSHARED);
+	if (r == 0)
+		r = write_maps(domain);
+	if (r == 0)
+		r = fdpass_send(domain->sock_fd, &mapped, sizeof(mapped), NULL,
+				0);
+	if (r == 0)
+		r = verify_op(domain->sock_fd, LAUNCHER_READY);
+	if (r < 0)
+		return r;
+	(void)snprintf(pid, sizeof(pid), "%d", domain->launcher_pid);
+	return file_write_at(domain->cgroup.v2_fd, "launcher/cgroup.procs",
+			     pid);
+}
+
+__attribute__((noreturn)) static void exec_launcher(const struct native *native,
+						    uint32_t base, int sock_fd)
+{
+	char base_text[16];
+	char *const argv[] = { (char[]){ "osb-init" }, (char[]){ "--launcher" },
+			       base_text, NULL };
+	char *const envp[] = { NULL };
+	sigset_t none;
+	int init_fd;
+
+	(void)snprintf(base_text, sizeof(base_text), "%u", base);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	/* Away from 3 and 4 first, so that no dup2 overwrites a source. */
+	sock_fd = fcntl(sock_fd, F_DUPFD_CLOEXEC, 10);
+	init_fd = fcntl(native->init_exec_fd, F_DUPFD_CLOEXEC, 10);
+	if (dup2(native->files_fd, LAUNCHER_FD_FILES) < 0 ||
+	    dup2(sock_fd, LAUNCHER_FD_BROKER) < 0 || init_fd < 0)
+		_exit(127);
+	(void)syscall(SYS_execveat, init_fd, "", argv, envp, AT_EMPTY_PATH);
+	_exit(127);
+}
+
+static int start_launcher(struct native *native, struct domain *domain,
+			  struct err *err)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int sock[2];
+	pid_t pid;
+	int r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "socketpair");
+	domain->sock_fd = sock[0];
+	pid = fork();
+	if (pid == 0)
+		exec_launcher(native, domain->base, sock[1]);
+	close_fd(&sock[1]);
+	if (pid < 0)
+		return err_set(err, ERR_INTERNAL, errno, "fork");
+	domain->launcher_pid = pid;
+	domain->launcher_pidfd = pidfd_open(pid, 0);
+	event.data.ptr = domain;
+	if (domain->launcher_pidfd < 0 ||
+	    epoll_ctl(native->epoll_fd, EPOLL_CTL_ADD, domain->launcher_pidfd,
+		      &event) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "watch a launcher");
+	r = introduce(domain);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r,
+			       "start a launcher in a user namespace");
+	return 0;
+}
+
+static void end_launcher(struct domain *domain)
+{
+	if (domain->launcher_pid > 0) {
+		(void)kill(domain->launcher_pid, SIGKILL);
+		(void)waitpid(domain->launcher_pid, NULL, 0);
+	}
+	domain->launcher_pid = 0;
+	close_fd(&domain->launcher_pidfd); /* leaves the epoll set with it */
+	close_fd(&domain->sock_fd);
+}
+
+/* Drops the id-mapped mounts of a block we give back. */
+static void unmap_slots(const struct native *native,
+			const struct domain *domain)
+{
+	char path[PATH_MAX + 64], name[48];
+
+	for (unsigned int slot = 0; slot < DOMAIN_SLOTS; slot++) {
+		if (!domain->mapped[slot])
+			continue;
+		for (unsigned int i = 0; i <= native->num_binds; i++) {
+			image_slot_path(domain, (uint8_t)slot, i, name,
+					sizeof(name));
+			(void)snprintf(path, sizeof(path), "%s/m/%s",
+				       native->config.run_dir, name);
+			(void)umount2(path, MNT_DETACH);
+		}
+	}
+}
+
+void domain_close(struct native *native, struct domain *domain)
+{
+	if (domain->state == DOMAIN_FREE)
+		return;
+	end_launcher(domain);
+	unmap_slots(native, domain);
+	cgroup_block_close(&native->cgroup, domain->block, &domain->cgroup);
+	close_fd(&domain->lease_fd);
+	memset(domain, 0, sizeof(*domain));
+}
+
+static int domain_open(struct native *native, const char *name,
+		       struct domain *domain, struct err *err)
+{
+	int r;
+
+	memset(domain, 0, sizeof(*domain));
+	domain->lease_fd = domain->launcher_pidfd = domain->sock_fd = -1;
+	domain->cgroup = (struct cgroup_block){ -1, { -1, -1, -1 } };
+	r = lease_block(&native->config, domain, err);
+	if (r < 0)
+		return r;
+	domain->state = DOMAIN_ALIVE;
+	(void)snprintf(domain->name, sizeof(domain->name), "%s", name);
+	r = cgroup_block_open(&native->cgroup, domain->block, domain->base,
+			      &domain->cgroup, err);
+	if (r == 0)
+		r = start_launcher(native, domain, err);
+	if (r < 0)
+		domain_close(native, domain);
+	return r;
+}
+
+/* A free entry, or the one of somebody who has nothing running. */
+static struct domain *find_room(struct native *native)
+{
+	struct domain *idle = NULL;
+
+	for (unsigned int i = 0; i < NATIVE_DOMAINS_MAX; i++) {
+		struct domain *domain = &native->domains[i];
+
+		if (domain->state == DOMAIN_FREE)
+			return domain;
+		if (domain->num_used == 0)
+			idle = domain;
+	}
+	if (idle)
+		domain_close(native, idle);
+	return idle;
+}
+
+int domain_get(struct native *native, const char *name,
+	       struct domain **ret_domain, struct err *err)
+{
+	struct domain *domain;
+	int r;
+
+	for (unsigned int i = 0; i < NATIVE_DOMAINS_MAX; i++) {
+		domain = &native->domains[i];
+		/* A full one is followed by another block of the same name. */
+		if (domain->state == DOMAIN_ALIVE &&
+		    domain->num_used < DOMAIN_SLOTS - 1 &&
+		    strcmp(domain->name, name) == 0) {
+			*ret_domain = domain;
+			return 0;
+		}
+	}
+	domain = find_room(native);
+	if (!domain)
+		return err_set(err, ERR_QUOTA, 0,
+			       "all %u domains have sandboxes running",
+			       NATIVE_DOMAINS_MAX);
+	r = domain_open(native, name, domain, err);
+	if (r < 0)
+		return r;
+	*ret_domain = domain;
+	return 0;
+}
+
+void domain_launcher_gone(struct native *native, struct domain *domain)
+{
+	domain->state = DOMAIN_ORPHANED;
+	end_launcher(domain);
+	if (domain->num_used == 0)
+		domain_close(native, domain);
+}
+
+/* Slot 0 is the launcher's own. */
+static int find_slot(const struct domain *domain, bool mapped)
+{
+	for (int slot = 1; slot < (int)DOMAIN_SLOTS; slot++) {
+		if (!domain->used[slot] && domain->mapped[slot] == mapped)
+			return slot;
+	}
+	return -1;
+}
+
+int domain_slot_take(struct native *native, struct domain *domain,
+		     uint8_t *ret_slot, struct err *err)
+{
+	int slot = find_slot(domain, true);
+	int r;
+
+	if (slot < 0) {
+		slot = find_slot(domain, false);
+		if (slot < 0)
+			return err_set(err, ERR_QUOTA, 0,
+				       "domain '%s' has its %u sandboxes",
+				       domain->name, DOMAIN_SLOTS - 1);
+		r = image_map_slot(native, domain, (uint8_t)slot, err);
+		if (r < 0)
+			return r;
+		domain->mapped[slot] = true;
+	}
+	domain->used[slot] = true;
+	domain->num_used++;
+	*ret_slot = (uint8_t)slot;
+	return 0;
+}
+
+void domain_slot_release(struct native *native, struct domain *domain,
+			 uint8_t slot)
+{
+	domain->used[slot] = false;
+	domain->num_used--;
+	if (domain->state == DOMAIN_ORPHANED && domain->num_used == 0)
+		domain_close(native, domain);
+}
+
+/* Return: true when a slot was made ahead. */
+bool domain_prepare_slot(struct native *native)
+{
+	for (unsigned int i = 0; i < NATIVE_DOMAINS_MAX; i++) {
+		struct domain *domain = &native->domains[i];
+		unsigned int spare = 0;
+		int slot;
+
+		if (domain->state != DOMAIN_ALIVE)
+			continue;
+		for (unsigned int s = 1; s < DOMAIN_SLOTS; s++)
+			spare += domain->mapped[s] && !domain->used[s];
+		slot = spare < SPARE_SLOTS ? find_slot(domain, false) : -1;
+		if (slot > 0 &&
+		    image_map_slot(native, domain, (uint8_t)slot, NULL) == 0) {
+			domain->mapped[slot] = true;
+			return true;
+		}
+	}
+	return false;
+}

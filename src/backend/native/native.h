@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * native - sandboxes straight from the kernel
+ *
+ *   native.c  open and close, the table of sandboxes, destroy and reap
+ *   run.c     carries out a plan, step by step
+ *   domain.c  id blocks and their leases, launchers, slots
+ *   idmap.c   user namespaces that exist only to map ids
+ *   image.c   the `host` image and the /dev and /sys templates
+ *   volume.c  which host paths may be shown inside, and opening them
+ *   cgroup.c  finding, making and removing control groups
+ *
+ * One thread; calls don't overlap. native_open() may allocate; nothing does
+ * later. Every mount of ours lives in a mount namespace of the broker's own,
+ * below <run>/m, so that the host's is never touched and nothing stays behind.
+ */
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "backend/plan.h"
+#include "base/err.h"
+#include "wire/broker_msg.h"
+#include "wire/setup_msg.h"
+
+#define NATIVE_BLOCKS_MAX 64  /* id blocks on the host, all brokers */
+#define NATIVE_DOMAINS_MAX 16 /* of one broker */
+#define NATIVE_SANDBOXES_MAX 4096
+#define NATIVE_RUNTIMES_MAX 8
+#define NATIVE_ROOTS_MAX 16
+#define IMAGE_BINDS_MAX 16
+
+struct native_config {
+	char run_dir[PATH_MAX];
+	char init_path[PATH_MAX];  /* osb-init */
+	char files_path[PATH_MAX]; /* osb-files */
+	char cgroup_parent[64];    /* name below each hierarchy's root */
+	uint32_t id_base;          /* first host id of block 0 */
+	uint32_t num_blocks;
+	uid_t osbd_uid;
+	gid_t osbd_gid;
+	unsigned int num_runtimes;
+	char runtimes[NATIVE_RUNTIMES_MAX][PATH_MAX]; /* shown read-only */
+	unsigned int num_roots;
+	char roots[NATIVE_ROOTS_MAX][PATH_MAX]; /* volumes must lie below */
+	bool private; /* volumes: anything but the deny-list */
+};
+
+/* Directories of one block, in each hierarchy. */
+struct cgroup_block {
+	int v2_fd;
+	int fd[PLAN_NUM_CONTROLLERS];
+};
+
+struct cgroup_host {
+	int v2_fd; /* the parent of all blocks */
+	int fd[PLAN_NUM_CONTROLLERS];
+};
+
+/*
+ * DOMAIN_FREE      nothing valid.
+ * DOMAIN_ALIVE     the launcher answers; sandboxes can be made.
+ * DOMAIN_ORPHANED  the launcher is gone; its sandboxes live on until they
+ *                  are destroyed, then the block is given back.
+ */
+enum domain_state {
+	DOMAIN_FREE,
+	DOMAIN_ALIVE,
+	DOMAIN_ORPHANED
+};
+
+struct domain {
+	enum domain_state state;
+	char name[DOMAIN_NAME_MAX + 1];
+	uint32_t block;
+	uint32_t base; /* host id of the block's first */
+	int lease_fd;  /* locked while the block is ours */
+	pid_t launcher_pid;
+	int launcher_pidfd;
+	int sock_fd;
+	struct cgroup_block cgroup;
+	unsigned int num_used;
+	bool used[DOMAIN_SLOTS];
+	bool mapped[DOMAIN_SLOTS]; /* its image mounts exist */
+};
+
+/*
+ * SANDBOX_FREE     nothing valid.
+ * SANDBOX_RUNNING  pid and pidfd are valid.
+ * SANDBOX_DYING    killed, not yet reaped.
+ * SANDBOX_DEAD     reaped; its cgroups still refuse to go.
+ */
+enum sandbox_state {
+	SANDBOX_FREE,
+	SANDBOX_RUNNING,
+	SANDBOX_DYING,
+	SANDBOX_DEAD,
+};
+
+struct sandbox {
+	enum sandbox_state state;
+	char id[SANDBOX_ID_LEN + 1];
+	uint8_t domain;
+	uint8_t slot;
+	pid_t pid;
+	int pidfd;
+};
+
+struct image_bind {
+	char source[PATH_MAX]; /* on the host */
+	char target[PATH_MAX]; /* inside */
+};
+
+struct native {
+	struct native_config config;
+	int epoll_fd;     /* pidfds; readable means native_reap() */
+	int sandboxes_fd; /* <run>/s */
+	int mounts_fd;    /* <run>/m in our own mount namespace */
+	int init_exec_fd;
+	int files_fd; /* sealed copy of osb-files */
+	unsigned int num_cpus;
+	unsigned int num_binds;
+	struct image_bind binds[IMAGE_BINDS_MAX];
+	bool sys_made[65]; /* /sys template for so many processors */
+	struct cgroup_host cgroup;
+	struct domain domains[NATIVE_DOMAINS_MAX];
+	unsigned int num_live; /* sandboxes not FREE */
+	unsigned int high;     /* all beyond are FREE */
+	struct sandbox sandboxes[NATIVE_SANDBOXES_MAX];
+};
+
+/** Called for each sandbox that has completely gone. */
+typedef void (*native_gone_fn)(void *arg, const char *id);
+
+/**
+ * native_open() - prepare the host side; needs root
+ *
+ * Return: 0, or -errno with one line that says what is missing.
+ */
+int native_open(struct native *native, const struct native_config *config,
+		struct err *err);
+
+/** native_close() - kill, reap and remove everything; blocks for at most 4 s */
+void native_close(struct native *native);
+
+/** native_create() - make a sandbox; ready when it returns 0 */
+int native_create(struct native *native, const struct broker_create *spec,
+		  struct err *err);
+
+/** native_destroy() - kill it; native_reap() reports when it has gone */
+int native_destroy(struct native *native, const char *id, struct err *err);
+
+/** native_destroy_all() - for a front end that died */
+void native_destroy_all(struct native *native);
+
+/** native_reap() - collect the dead; call when epoll_fd is readable */
+void native_reap(struct native *native, native_gone_fn gone, void *arg);
+
+/**
+ * native_idle() - do a little of what can be made ahead
+ *
+ * Return: true when there is more to do.
+ */
+bool native_idle(struct native *native);
+
+/* --- between the files of this folder --- */
+
+int run_plan(struct native *native, const struct plan *plan,
+	     const struct broker_create *spec, struct sandbox *sandbox,
+	     struct err *err);
+void sandbox_remove_dirs(struct native *native, const struct sandbox *sandbox,
+			 int *ret_r);
+
+int domain_get(struct native *native, const char *name,
+	       struct domain **ret_domain, struct err *err);
+int domain_slot_take(struct native *native, struct domain *domain,
+		     uint8_t *ret_slot, struct err *err);
+void domain_slot_release(struct native *native, struct domain *domain,
+			 uint8_t slot);
+bool domain_prepare_slot(struct native *native);
+void domain_launcher_gone(struct native *native, struct domain *domain);
+void domain_close(struct native *native, struct domain *domain);
+int domain_wait(int fd, int timeout_ms);
+
+int idmap_open(uint32_t base, uint32_t count, int *ret_userns_fd,
+	       struct err *err);
+
+int image_open(struct native *native, struct err *err);
+int image_map_slot(struct native *native, const struct domain *domain,
+		   uint8_t slot, struct err *err);
+void image_slot_path(const struct domain *domain, uint8_t slot,
+		     unsigned int mount, char *buf, size_t size);
+int image_sys_open(struct native *native, unsigned int cpus, int *ret_mnt_fd,
+		   struct err *err);
+
+int volume_open(const struct native_config *config, const char *source,
+		bool read_only, uint32_t base, int *ret_mnt_fd,
+		struct err *err);
+
+int cgroup_open(struct cgroup_host *host, const char *parent, struct err *err);
+int cgroup_block_open(const struct cgroup_host *host, uint32_t block,
+		      uid_t block_base, struct cgroup_block *ret_block,
+		      struct err *err);
+void cgroup_block_close(const struct cgroup_host *host, uint32_t block,
+			struct cgroup_block *cgroup);
+int cgroup_remove(int parent_fd, const char *name);

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * run - carry out a plan
+ *
+ * One function per kind of step. Everything a step makes is recorded in
+ * struct run, so that a failure at any step undoes the ones before it; after
+ * success the sandbox keeps only its pid and pidfd, for all else lives in its
+ * init.
+ *
+ * While the launcher clones, the steps between PLAN_LAUNCH and PLAN_LAUNCHED
+ * run here beside it.
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/native/native.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/mnt.h"
+#include "wire/fdpass.h"
+
+#define CLONE_TIMEOUT_MS 5000
+#define READY_TIMEOUT_MS 10000
+
+struct run {
+	struct native *native;
+	struct domain *domain;
+	struct sandbox *sandbox;
+	const struct broker_create *spec;
+	uint32_t base;  /* host id of the sandbox's root */
+	bool launching; /* the launcher owes us an answer */
+
+	int init_fd; /* our end of the new init's socket */
+	int fds[SETUP_NUM_FDS + SETUP_BINDS_MAX]; /* by enum setup_fd */
+	struct setup *setup;
+};
+
+/* <id>, or <id>/p, or a file in one of them. */
+static const char *cgroup_path(const struct run *run, bool payload,
+			       const char *file, char *buf, size_t size)
+{
+	(void)snprintf(buf, size, "%s%s%s%s", run->sandbox->id,
+		       payload ? "/p" : "", *file ? "/" : "", file);
+	return buf;
+}
+
+static int run_listen(struct run *run, const struct plan_op *op,
+		      struct err *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int *fd = &run->fds[SETUP_FD_LISTEN];
+
+	(void)op;
+	(void)snprintf(addr.sun_path, sizeof(addr.sun_path),
+		       "/proc/self/fd/%d/%s.sock", run->native->sandboxes_fd,
+		       run->sandbox->id);
+	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* Before bind, so that it never exists with another mode; its group
+	 * comes from the directory: osbd's. */
+	if (*fd < 0 || fchmod(*fd, 0660) < 0 ||
+	    bind(*fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    listen(*fd, 4) < 0)
+		return err_set(err, ERR_INTERNAL, errno,
+			       "make the sandbox's socket");
+	return 0;
+}
+
+/*
+ * The launcher (block base) clones into this directory and init (our base)
+ * moves execs out of it: cgroup.procs belongs to the one as owner, to the
+ * other as group.
+ */
+static int run_cgroup_clone(struct run *run, const struct plan_op *op,
+			    struct err *err)
+{
+	int *fd = &run->fds[SETUP_FD_CGROUP];
+	int parent_fd = run->domain->cgroup.v2_fd;
+
+	(void)op;
+	if (mkdirat(parent_fd, run->sandbox->id, 0755) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "make a v2 cgroup");
+	*fd = openat(parent_fd, run->sandbox->id,
+		     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd < 0 || fchown(*fd, run->base, run->base) < 0 ||
+	    fchownat(*fd, "cgroup.procs", run->domain->base, run->base, 0) <
+		    0 ||
+	    fchmodat(*fd, "cgroup.procs", 0664, 0) < 0)
+		return err_set(err, ERR_INTERNAL, errno,
+			       "delegate a v2 cgroup");
+	return 0;
+}
+
+static int run_launch(struct run *run, const struct plan_op *op,
+		      struct err *err)
+{
+	struct launcher_msg msg = {
+		.op = LAUNCHER_CLONE,
+		.slot = run->sandbox->slot,
+	};
+	int sock[2];
+	int fds[2];
+	int r;
+
+	(void)op;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "socketpair");
+	run->init_fd = sock[0];
+	fds[0] = sock[1];
+	fds[1] = run->fds[SETUP_FD_CGROUP];
+	r = fdpass_send(run->domain->sock_fd, &msg, sizeof(msg), fds, 2);
+	close_fd(&sock[1]);
+	if (r < 0)
+		return err_set(err, ERR_UNAVAILABLE, -r, "ask the launcher");
+	run->launching = true;
+	return 0;
+}
+
+static int run_cgroup_make(struct run *run, const struct plan_op *op,
+			   struct err *err)
+{
+	char path[SANDBOX_ID_LEN + 8];
+
+	if (mkdirat(run->domain->cgroup.fd[op->controller],
+		    cgroup_path(run, op->payload, "", path, sizeof(path)),
+		    0755) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "make cgroup '%s'",
+			       path);
+	return 0;
+}
+
+static int run_cgroup_limit(struct run *run, const struct plan_op *op,
+			    struct err *err)
+{
+	char path[SANDBOX_ID_LEN + 64];
+	int r;
+
+	r = file_write_u64_at(run->domain->cgroup.fd[op->controller],
+			      cgroup_path(run, op->payload, op->file, path,
+					  sizeof(path)),
+			      op->value);
+	if (r == -ENOENT && op->optional)
+		return 0;
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "set %s to %llu",
+			       op->file, (unsigned long long)op->value);
+	return 0;
+}
+
+static int open_payload(struct run *run, enum plan_controller controller,
+			const char *file, int flags, enum setup_fd which)
+{
+	char path[SANDBOX_ID_LEN + 64];
+	int fd = openat(run->domain->cgroup.fd[controller],
+			cgroup_path(run, true, file, path, sizeof(path)),
+			flags | O_CLOEXEC);
+
+	run->fds[which] = fd;
+	return fd < 0 ? -errno : 0;
+}
+
+/* Init makes each exec's pids directory, and moves execs by descriptor. */
+static int run_cgroup_delegate(struct run *run, const struct plan_op *op,
+			       struct err *err)
+{
+	int r;
+
+	(void)op;
+	r = open_payload(run, PLAN_PIDS, "", O_RDONLY | O_DIRECTORY,
+			 SETUP_FD_PIDS);
+	if (r == 0 && fchown(run->fds[SETUP_FD_PIDS], run->base, run->base) < 0)
+		r = -errno;
+	if (r == 0)
+		r = open_payload(run, PLAN_MEMORY, "cgroup.procs", O_WRONLY,
+				 SETUP_FD_MEMORY_PROCS);
+	if (r == 0)
+		r = open_payload(run, PLAN_MEMORY, "memory.max_usage_in_bytes",
+				 O_RDWR, SETUP_FD_MEMORY_PEAK);
+	if (r == 0)
+		r = open_payload(run, PLAN_MEMORY, "memory.oom_control",
+				 O_RDONLY, SETUP_FD_MEMORY_EVENTS);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "delegate cgroups");
+	return 0;
+}
+
+/*
+ * The layer belongs to the sandbox's root. Its pages are charged to whoever
+ * writes them, so a full layer counts as the payload's memory.
+ */
+static int make_layer(struct run *run, const struct plan_op *op, int *ret_fd)
+{
+	char size[24], inodes[16], base[16];
+	const struct mnt_option options[] = {
+		MNT_TEXT("size", size),   MNT_TEXT("nr_inodes", inodes),
+		MNT_TEXT("mode", "0755"), MNT_TEXT("uid", base),
+		MNT_TEXT("gid", base),
+	};
+	int r;
+
+	(void)snprintf(size, sizeof(size), "%llu",
+		       (unsigned long long)op->value);
+	(void)snprintf(inodes, sizeof(inodes), "%u", op->inodes);
+	(void)snprintf(base, sizeof(base), "%u", run->base);
+	r = mnt_new("tmpfs", options, ARRAY_SIZE(options),
+		    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, ret_fd);
+	if (r < 0)
+		return r;
+	if (mkdirat(*ret_fd, "u", 0755) < 0 ||
+	    mkdirat(*ret_fd, "w", 0755) < 0 ||
+	    fchownat(*ret_fd, "u", run->base, run->base, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static int mount_overlay(struct run *run, int layer_fd)
+{
+	char lower[PATH_MAX + 64], slot[48];
+	int upper_fd auto_fd =
+		openat(layer_fd, "u", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int work_fd auto_fd =
+		openat(layer_fd, "w", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct mnt_option options[] = {
+		MNT_TEXT("lowerdir+", lower),  MNT_FD("upperdir", upper_fd),
+		MNT_FD("workdir", work_fd),    MNT_FLAG("volatile"),
+		MNT_TEXT("source", "sandbox"),
+	};
+
+	if (upper_fd < 0 || work_fd < 0)
+		return -errno;
+	image_slot_path(run->domain, run->sandbox->slot, 0, slot, sizeof(slot));
+	(void)snprintf(lower, sizeof(lower), "/proc/self/fd/%d/%s",
+		       run->native->mounts_fd, slot);
+	return mnt_new("overlay", options, ARRAY_SIZE(options),
+		       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID,
+		       &run->fds[SETUP_FD_ROOT]);
+}
+
+/* Both layer steps in one, since the overlay keeps the layer alive. */
+static int run_layer(struct run *run, const struct plan_op *op, struct err *err)
+{
+	int layer_fd auto_fd = -1;
+	int r;
+
+	r = make_layer(run, op, &layer_fd);
+	if (r == 0)
+		r = mount_overlay(run, layer_fd);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r,
+			       "mount the root (needs Linux 6.13's overlay)");
+	return 0;
+}
+
+static int run_dev(struct run *run, const struct plan_op *op, struct err *err)
+{
+	int *fd = &run->fds[SETUP_FD_DEV];
+	int r;
+
+	(void)op;
+	r = mnt_clone(run->native->mounts_fd, "dev", fd);
+	if (r == 0)
+		r = mnt_set(*fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, -1);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "mount /dev");
+	return 0;
+}
+
+static int run_sys(struct run *run, const struct plan_op *op, struct err *err)
+{
+	return image_sys_open(run->native, (unsigned int)op->value,
+			      &run->fds[SETUP_FD_SYS], err);
+}
+
+static int run_shm(struct run *run, const struct plan_op *op, struct err *err)
+{
+	char size[24], base[16];
+	const struct mnt_option options[] = {
+		MNT_TEXT("size", size),
+		MNT_TEXT("mode", "1777"),
+		MNT_TEXT("uid", base),
+		MNT_TEXT("gid", base),
+	};
+	int r;
+
+	(void)snprintf(size, sizeof(size), "%llu",
+		       (unsigned long long)op->value);
+	(void)snprintf(base, sizeof(base), "%u", run->base);
+	r = mnt_new("tmpfs", options, ARRAY_SIZE(options),
+		    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID,
+		    &run->fds[SETUP_FD_SHM]);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "mount /dev/shm");
+	return 0;
+}
+
+static void add_bind(struct run *run, int mnt_fd, const char *target,
+		     bool writable)
+{
+	struct setup *setup = run->setup;
+	uint32_t i = setup->num_binds++;
+
+	assert(i < SETUP_BINDS_MAX);
+	run->fds[SETUP_NUM_FDS + i] = mnt_fd;
+	(void)snprintf(setup->bind[i], sizeof(setup->bind[i]), "%s", target);
+	if (writable)
+		setup->writable |= 1u << i;
+}
+
+static int run_bind(struct run *run, const struct plan_op *op, struct err *err)
+{
+	char path[48];
+	int mnt_fd auto_fd = -1;
+	int r;
+
+	image_slot_path(run->domain, run->sandbox->slot,
+			(unsigned int)op->value + 1, path, sizeof(path));
+	r = mnt_clone(run->native->mounts_fd, path, &mnt_fd);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "bind '%s'",
+			       run->native->binds[op->value].target);
+	add_bind(run, take_fd(&mnt_fd), run->native->binds[op->value].target,
+		 false);
+	return 0;
+}
+
+static int run_volume(struct run *run, const struct plan_op *op,
+		      struct err *err)
+{
+	int mnt_fd auto_fd = -1;
+	int r;
+
+	r = volume_open(&run->native->config, op->source, op->read_only,
+			run->base, &mnt_fd, err);
+	if (r < 0)
+		return r;
+	add_bind(run, take_fd(&mnt_fd), op->target, !op->read_only);
+	return 0;
+}
+
+/*
+ * Ours, alive or a zombie, and nobody we know already? A launcher that was
+ * taken over can't make us move or kill a foreign process.
+ */
+static bool is_new_child(const struct native *native, pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	if (pid <= 1)
+		return false;
+	for (unsigned int i = 0; i < NATIVE_DOMAINS_MAX; i++) {
+		if (native->domains[i].state == DOMAIN_ALIVE &&
+		    native->domains[i].launcher_pid == pid)
+			return false;
+	}
+	for (unsigned int i = 0; i < native->high; i++) {
+		if (native->sandboxes[i].state != SANDBOX_FREE &&
+		    native->sandboxes[i].pid == pid)
+			return false;
+	}
+	return waitid(P_PID, (id_t)pid, &info,
+		      WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
+static int run_launched(struct run *run, const struct plan_op *op,
+			struct err *err)
+{
+	struct sandbox *sandbox = run->sandbox;
+	struct launcher_msg msg;
+	size_t len;
+	int r;
+
+	(void)op;
+	r = domain_wait(run->domain->sock_fd, CLONE_TIMEOUT_MS);
+	if (r == 0)
+		r = fdpass_recv(run->domain->sock_fd, &msg, sizeof(msg), 0,
+				&len, NULL);
+	if (r == 0 && (len != sizeof(msg) || msg.op != LAUNCHER_CLONED))
+		r = -EPROTO;
+	/* It may answer later: no way to pair that up again. */
+	if (r < 0 && run->domain->launcher_pid > 0)
+		(void)kill(run->domain->launcher_pid, SIGKILL);
+	run->launching = false;
+	if (r < 0)
+		return err_set(err, ERR_UNAVAILABLE, -r,
+			       "the launcher didn't answer");
+	msg.where[sizeof(msg.where) - 1] = '\0';
+	if (msg.pid && !is_new_child(run->native, msg.pid))
+		return err_set(err, ERR_INTERNAL, 0,
+			       "the launcher named a foreign process");
+	if (msg.pid) {
+		sandbox->pid = msg.pid;
+		sandbox->pidfd = pidfd_open(msg.pid, 0);
+	}
+	if (msg.sys || sandbox->pidfd < 0)
+		return err_set(err, ERR_INTERNAL, msg.sys ? msg.sys : errno,
+			       "launcher: %s", msg.where);
+	return 0;
+}
+
+static int run_cgroup_join(struct run *run, const struct plan_op *op,
+			   struct err *err)
+{
+	char path[SANDBOX_ID_LEN + 64];
+	int r;
+
+	r = file_write_u64_at(run->domain->cgroup.fd[op->controller],
+			      cgroup_path(run, op->payload, "cgroup.procs",
+					  path, sizeof(path)),
+			      (uint64_t)run->sandbox->pid);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "move init to '%s'",
+			       path);
+	return 0;
+}
+
+static int run_oom_adjust(struct run *run, const struct plan_op *op,
+			  struct err *err)
+{
+	char path[48];
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj",
+		       run->sandbox->pid);
+	r = file_write_u64_at(AT_FDCWD, path, op->value);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "adjust OOM order");
+	return 0;
+}
+
+static int run_setup(struct run *run, const struct plan_op *op, struct err *err)
+{
+	struct setup *setup = run->setup;
+	int r;
+
+	(void)op;
+	(void)snprintf(setup->hostname, sizeof(setup->hostname), "sandbox");
+	setup->pids = run->spec->limits.pids;
+	setup->nofile = run->spec->limits.nofile;
+	r = fdpass_send(run->init_fd, setup, sizeof(*setup), run->fds,
+			SETUP_NUM_FDS + setup->num_binds);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "send init its setup");
+	return 0;
+}
+
+static int run_ready(struct run *run, const struct plan_op *op, struct err *err)
+{
+	struct setup_answer answer;
+	size_t len;
+	int r;
+
+	(void)op;
+	r = domain_wait(run->init_fd, READY_TIMEOUT_MS);
+	if (r == 0)
+		r = fdpass_recv(run->init_fd, &answer, sizeof(answer), 0, &len,
+				NULL);
+	if (r == 0 && len != sizeof(answer))
+		r = -EPROTO;
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "init didn't get ready");
+	answer.where[sizeof(answer.where) - 1] = '\0';
+	if (answer.sys)
+		return err_set(err, ERR_INTERNAL, answer.sys, "init: %s",
+			       answer.where);
+	return 0;
+}
+
+/* PLAN_ROOT is for the reader of a plan: run_layer did it. */
+static int run_nothing(struct run *run, const struct plan_op *op,
+		       struct err *err)
+{
+	(void)run;
+	(void)op;
+	(void)err;
+	return 0;
+}
+
+static int (*const steps[])(struct run *, const struct plan_op *,
+			    struct err *) = {
+	[PLAN_LISTEN] = run_listen,
+	[PLAN_CGROUP_CLONE] = run_cgroup_clone,
+	[PLAN_LAUNCH] = run_launch,
+	[PLAN_CGROUP_MAKE] = run_cgroup_make,
+	[PLAN_CGROUP_LIMIT] = run_cgroup_limit,
+	[PLAN_CGROUP_DELEGATE] = run_cgroup_delegate,
+	[PLAN_LAYER] = run_layer,
+	[PLAN_ROOT] = run_nothing,
+	[PLAN_DEV] = run_dev,
+	[PLAN_SYS] = run_sys,
+	[PLAN_SHM] = run_shm,
+	[PLAN_BIND] = run_bind,
+	[PLAN_VOLUME] = run_volume,
+	[PLAN_LAUNCHED] = run_launched,
+	[PLAN_CGROUP_JOIN] = run_cgroup_join,
+	[PLAN_OOM_ADJUST] = run_oom_adjust,
+	[PLAN_SETUP] = run_setup,
+	[PLAN_READY] = run_ready,
+};
+_Static_assert(ARRAY_SIZE(steps) == PLAN_NUM_KINDS, "a step per kind");
+
+/* Ends what a failed run has begun; the caller removes the directories. */
+static void undo(struct run *run)
+{
+	struct sandbox *sandbox = run->sandbox;
+	siginfo_t info;
+
+	if (run->launching)
+		(void)run_launched(run, NULL, NULL);
+	close_fd(&run->init_fd); /* an init without setup ends by itself */
+	if (sandbox->pidfd >= 0) {
+		(void)pidfd_send_signal(sandbox->pidfd, SIGKILL, NULL, 0);
+		(void)waitid(P_PIDFD, (id_t)sandbox->pidfd, &info,
+			     WEXITED | __WALL);
+		close_fd(&sandbox->pidfd);
+	}
+	sandbox->pid = 0;
+}
+
+int run_plan(struct native *native, const struct plan *plan,
+	     const struct broker_create *spec, struct sandbox *sandbox,
+	     struct err *err)
+{
+	static struct setup setup; /* 25 kB: too much for the stack */
+	struct domain *domain = &native->domains[sandbox->domain];
+	struct run run = {
+		.native = native,
+		.domain = domain,
+		.sandbox = sandbox,
+		.spec = spec,
+		.base = domain->base + sandbox->slot * SLOT_IDS,
+		.init_fd = -1,
+		.setup = &setup,
+	};
+	int r = 0;
+
+	memset(&setup, 0, sizeof(setup));
+	for (unsigned int i = 0; i < ARRAY_SIZE(run.fds); i++)
+		run.fds[i] = -1;
+	for (unsigned int i = 0; r == 0 && i < plan->num; i++)
+		r = steps[plan->ops[i].kind](&run, &plan->ops[i], err);
+	if (r < 0)
+		undo(&run);
+	close_fd(&run.init_fd);
+	for (unsigned int i = 0; i < ARRAY_SIZE(run.fds); i++)
+		close_fd(&run.fds[i]);
+	return r;
+}

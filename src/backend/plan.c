@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "backend/plan.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* For init itself and the kernel's own data about the sandbox. */
+#define INIT_MEMORY_BYTES (16ull << 20)
+#define INIT_PIDS 16u
+#define OOM_SCORE_ADJ 500u
+#define CPU_PERIOD_US 100000u
+
+static const char *const kind_names[] = {
+	[PLAN_LISTEN] = "listen",
+	[PLAN_CGROUP_CLONE] = "cgroup-clone",
+	[PLAN_LAUNCH] = "launch",
+	[PLAN_CGROUP_MAKE] = "cgroup-make",
+	[PLAN_CGROUP_LIMIT] = "cgroup-limit",
+	[PLAN_CGROUP_DELEGATE] = "cgroup-delegate",
+	[PLAN_LAYER] = "layer",
+	[PLAN_ROOT] = "root",
+	[PLAN_DEV] = "dev",
+	[PLAN_SYS] = "sys",
+	[PLAN_SHM] = "shm",
+	[PLAN_BIND] = "bind",
+	[PLAN_VOLUME] = "volume",
+	[PLAN_LAUNCHED] = "launched",
+	[PLAN_CGROUP_JOIN] = "cgroup-join",
+	[PLAN_OOM_ADJUST] = "oom-adjust",
+	[PLAN_SETUP] = "setup",
+	[PLAN_READY] = "ready",
+};
+_Static_assert(ARRAY_SIZE(kind_names) == PLAN_NUM_KINDS, "a name per kind");
+
+static const char *const controller_names[] = {
+	[PLAN_MEMORY] = "memory",
+	[PLAN_PIDS] = "pids",
+	[PLAN_CPU] = "cpu",
+};
+_Static_assert(ARRAY_SIZE(controller_names) == PLAN_NUM_CONTROLLERS,
+	       "a name per controller");
+
+/* A field holds one string with nothing behind it: no hidden second value. */
+static bool is_clean(const char *field, size_t size)
+{
+	size_t len = strnlen(field, size);
+
+	for (size_t i = len; i < size; i++) {
+		if (field[i] != '\0')
+			return false;
+	}
+	return len > 0 && len < size;
+}
+
+static bool is_id(const char *id)
+{
+	return strspn(id, "0123456789abcdef") == SANDBOX_ID_LEN &&
+	       id[SANDBOX_ID_LEN] == '\0';
+}
+
+static bool is_domain(const char *name)
+{
+	return name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "0123456789._:-")] == '\0';
+}
+
+/*
+ * Absolute, normal, and not over a tree that is a wall: those names are
+ * compared before any file system is asked.
+ */
+static bool is_target(const char *path)
+{
+	static const char *const walls[] = { "/dev", "/proc", "/sys", "/usr",
+					     "/bin", "/lib",  "/etc", "/sbin" };
+
+	if (path[0] != '/' || path[1] == '\0' || strstr(path, "//") ||
+	    path[strlen(path) - 1] == '/')
+		return false;
+	for (const char *p = path; p; p = strchr(p + 1, '/')) {
+		size_t len = strcspn(p + 1, "/");
+
+		if ((len == 1 && p[1] == '.') ||
+		    (len == 2 && p[1] == '.' && p[2] == '.'))
+			return false;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(walls); i++) {
+		size_t len = strlen(walls[i]);
+
+		if (strncmp(path, walls[i], len) == 0 &&
+		    (path[len] == '/' || path[len] == '\0'))
+			return false;
+	}
+	return true;
+}
+
+static int check_range(const char *name, uint64_t value, uint64_t min,
+		       uint64_t max, struct err *err)
+{
+	if (value >= min && value <= max)
+		return 0;
+	return err_set(err, ERR_INVALID, 0,
+		       "%s %" PRIu64 ": allowed are %" PRIu64 " to %" PRIu64,
+		       name, value, min, max);
+}
+
+static int check_limits(const struct limits *in, struct err *err)
+{
+	int r;
+
+	r = check_range("memory", in->memory_bytes, LIMITS_MIN_MEMORY,
+			1ull << 50, err);
+	if (r == 0)
+		r = check_range("disk", in->disk_bytes, LIMITS_MIN_DISK,
+				1ull << 50, err);
+	if (r == 0)
+		r = check_range("shm", in->shm_bytes, 4096, 1ull << 50, err);
+	if (r == 0)
+		r = check_range("inodes", in->inodes, 16, LIMITS_MAX_INODES,
+				err);
+	if (r == 0)
+		r = check_range("cpu", in->cpu_milli, 10, 1000000, err);
+	if (r == 0)
+		r = check_range("pids", in->pids, 1, LIMITS_MAX_PIDS, err);
+	if (r == 0)
+		r = check_range("nofile", in->nofile, 16, LIMITS_MAX_NOFILE,
+				err);
+	if (r == 0 && in->disk_bytes > in->memory_bytes / 2)
+		r = err_set(err, ERR_UNSUPPORTED, 0,
+			    "disk %" PRIu64 ": allowed is up to half of memory"
+			    " (%" PRIu64 "), where the writable layer lives",
+			    in->disk_bytes, in->memory_bytes / 2);
+	return r;
+}
+
+static int check_volume(const struct broker_volume *in, struct err *err)
+{
+	if (!is_clean(in->source, sizeof(in->source)) || in->source[0] != '/')
+		return err_set(err, ERR_INVALID, 0,
+			       "volume source: expected an absolute path");
+	if (!is_clean(in->target, sizeof(in->target)) || !is_target(in->target))
+		return err_set(err, ERR_INVALID, 0,
+			       "volume target '%.*s': expected an absolute path"
+			       " without '.' or '..', outside the image's own"
+			       " directories",
+			       100, in->target);
+	if ((in->flags & ~(uint32_t)VOLUME_READ_ONLY) || in->reserved)
+		return err_set(err, ERR_INVALID, 0, "volume: unknown flags");
+	return 0;
+}
+
+int plan_check_spec(const struct broker_create *in_spec, struct err *err)
+{
+	int r;
+
+	if (!is_clean(in_spec->id, sizeof(in_spec->id)) || !is_id(in_spec->id))
+		return err_set(err, ERR_INVALID, 0, "sandbox id: not 32 hex");
+	if (!is_clean(in_spec->domain, sizeof(in_spec->domain)) ||
+	    !is_domain(in_spec->domain))
+		return err_set(err, ERR_INVALID, 0, "domain: not a name");
+	if (!is_clean(in_spec->image, sizeof(in_spec->image)) ||
+	    strcmp(in_spec->image, "host") != 0)
+		return err_set(err, ERR_NOT_FOUND, 0,
+			       "image: the only one here is 'host'");
+	if (in_spec->flags || in_spec->num_volumes > VOLUMES_MAX)
+		return err_set(err, ERR_INVALID, 0, "spec: unknown flags");
+	r = check_limits(&in_spec->limits, err);
+	for (uint32_t i = 0; r == 0 && i < in_spec->num_volumes; i++)
+		r = check_volume(&in_spec->volumes[i], err);
+	return r;
+}
+
+static struct plan_op *add(struct plan *plan, enum plan_kind kind)
+{
+	struct plan_op *op = &plan->ops[plan->num++];
+
+	assert(plan->num <= PLAN_OPS_MAX);
+	memset(op, 0, sizeof(*op));
+	op->kind = kind;
+	return op;
+}
+
+static void add_value(struct plan *plan, enum plan_kind kind, uint64_t value)
+{
+	add(plan, kind)->value = value;
+}
+
+static void add_cgroup(struct plan *plan, enum plan_kind kind,
+		       enum plan_controller controller, bool payload)
+{
+	struct plan_op *op = add(plan, kind);
+
+	op->controller = controller;
+	op->payload = payload;
+}
+
+static struct plan_op *add_limit(struct plan *plan,
+				 enum plan_controller controller, bool payload,
+				 const char *file, uint64_t value)
+{
+	struct plan_op *op = add(plan, PLAN_CGROUP_LIMIT);
+
+	op->controller = controller;
+	op->payload = payload;
+	op->file = file;
+	op->value = value;
+	return op;
+}
+
+/*
+ * Memory and pids in two levels: the sandbox with its init, and the payload
+ * that the limits are about. A processor quota needs one level only.
+ */
+static void add_cgroups(struct plan *plan, const struct limits *limits)
+{
+	uint64_t quota = (uint64_t)limits->cpu_milli * CPU_PERIOD_US / 1000;
+	uint64_t shares = (uint64_t)limits->cpu_milli * 1024 / 1000;
+
+	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_MEMORY, false);
+	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_MEMORY, true);
+	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_PIDS, false);
+	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_PIDS, true);
+	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_CPU, false);
+	add_limit(plan, PLAN_MEMORY, false, "memory.limit_in_bytes",
+		  limits->memory_bytes + INIT_MEMORY_BYTES);
+	add_limit(plan, PLAN_MEMORY, true, "memory.limit_in_bytes",
+		  limits->memory_bytes);
+	/* Memory and swap together: no swap. */
+	add_limit(plan, PLAN_MEMORY, true, "memory.memsw.limit_in_bytes",
+		  limits->memory_bytes)
+		->optional = true;
+	add_limit(plan, PLAN_PIDS, false, "pids.max", limits->pids + INIT_PIDS);
+	add_limit(plan, PLAN_PIDS, true, "pids.max", limits->pids);
+	add_limit(plan, PLAN_CPU, false, "cpu.cfs_quota_us", quota);
+	add_limit(plan, PLAN_CPU, false, "cpu.shares", shares < 2 ? 2 : shares);
+	add_cgroup(plan, PLAN_CGROUP_DELEGATE, PLAN_PIDS, true);
+}
+
+static void add_mounts(struct plan *plan, const struct broker_create *spec,
+		       const struct plan_host *host)
+{
+	const struct limits *limits = &spec->limits;
+	uint64_t cpus = (limits->cpu_milli + 999) / 1000;
+	struct plan_op *op;
+
+	op = add(plan, PLAN_LAYER);
+	op->value = limits->disk_bytes;
+	op->inodes = limits->inodes;
+	add(plan, PLAN_ROOT);
+	add(plan, PLAN_DEV);
+	add_value(plan, PLAN_SYS,
+		  cpus < host->num_cpus ? cpus : host->num_cpus);
+	add_value(plan, PLAN_SHM, limits->shm_bytes);
+	for (unsigned int i = 0; i < host->num_binds; i++)
+		add_value(plan, PLAN_BIND, i);
+	for (uint32_t i = 0; i < spec->num_volumes; i++) {
+		op = add(plan, PLAN_VOLUME);
+		op->source = spec->volumes[i].source;
+		op->target = spec->volumes[i].target;
+		op->read_only = spec->volumes[i].flags & VOLUME_READ_ONLY;
+	}
+}
+
+void plan_make(const struct broker_create *spec, const struct plan_host *host,
+	       struct plan *ret_plan)
+{
+	struct plan *plan = ret_plan;
+
+	plan->num = 0;
+	add(plan, PLAN_LISTEN);
+	add(plan, PLAN_CGROUP_CLONE);
+	add(plan, PLAN_LAUNCH);
+	add_cgroups(plan, &spec->limits);
+	add_mounts(plan, spec, host);
+	add(plan, PLAN_LAUNCHED);
+	add_cgroup(plan, PLAN_CGROUP_JOIN, PLAN_MEMORY, false);
+	add_cgroup(plan, PLAN_CGROUP_JOIN, PLAN_PIDS, false);
+	add_cgroup(plan, PLAN_CGROUP_JOIN, PLAN_CPU, false);
+	add_value(plan, PLAN_OOM_ADJUST, OOM_SCORE_ADJ);
+	add(plan, PLAN_SETUP);
+	add(plan, PLAN_READY);
+}
+
+void plan_op_format(const struct plan_op *op, char *buf, unsigned int size)
+{
+	const char *name = kind_names[op->kind];
+
+	switch (op->kind) {
+	case PLAN_CGROUP_LIMIT:
+		(void)snprintf(buf, size, "%s %s%s %s=%" PRIu64, name,
+			       controller_names[op->controller],
+			       op->payload ? "/p" : "", op->file, op->value);
+		break;
+	case PLAN_CGROUP_MAKE:
+	case PLAN_CGROUP_JOIN:
+	case PLAN_CGROUP_DELEGATE:
+		(void)snprintf(buf, size, "%s %s%s", name,
+			       controller_names[op->controller],
+			       op->payload ? "/p" : "");
+		break;
+	case PLAN_VOLUME:
+		(void)snprintf(buf, size, "%s %s:%s%s", name, op->source,
+			       op->target, op->read_only ? ":ro" : "");
+		break;
+	case PLAN_LAYER:
+		(void)snprintf(buf, size, "%s %" PRIu64 " bytes, %u inodes",
+			       name, op->value, op->inodes);
+		break;
+	case PLAN_SYS:
+	case PLAN_SHM:
+	case PLAN_BIND:
+	case PLAN_OOM_ADJUST:
+		(void)snprintf(buf, size, "%s %" PRIu64, name, op->value);
+		break;
+	default:
+		(void)snprintf(buf, size, "%s", name);
+		break;
+	}
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * broker - the only code that holds privilege
+ *
+ *   main.c    options, start, the loop
+ *   config.c  broker.conf
+ *   table.c   what osbd may ask for, and when
+ *   front.c   starts osbd, restarts it, talks to it
+ *
+ * See ARCHITECTURE.md, "Processes and privilege".
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/native/native.h"
+#include "base/err.h"
+#include "wire/broker_msg.h"
+
+/*
+ * FRONT_NEW      osbd runs but hasn't said HELLO: nothing else is allowed.
+ * FRONT_READY    every request is allowed.
+ * FRONT_LEAVING  osbd was told that it may go: nothing is allowed.
+ */
+enum front_state {
+	FRONT_NEW = 1 << 0,
+	FRONT_READY = 1 << 1,
+	FRONT_LEAVING = 1 << 2,
+};
+
+struct front {
+	enum front_state state;
+	pid_t pid;
+	int pidfd;
+	int sock_fd;
+	unsigned int quick_deaths; /* in a row, within a second of the start */
+	uint64_t started_ms;
+};
+
+struct broker_options {
+	char socket_path[PATH_MAX];
+	char key_file[PATH_MAX]; /* empty: no keys */
+	char osbd_path[PATH_MAX];
+	char idle_exit[16]; /* seconds for osbd; empty: stays */
+	int ready_fd;       /* -1: nobody waits */
+};
+
+/* An osbd that waits to hear that a sandbox has completely gone. */
+struct waiter {
+	bool used;
+	uint32_t tag;
+	char id[SANDBOX_ID_LEN + 1];
+};
+
+struct broker {
+	struct broker_options options;
+	struct native native;
+	struct front front;
+	int listen_fd, key_fd, signal_fd;
+	bool stop;
+	struct waiter waiters[NATIVE_SANDBOXES_MAX];
+};
+
+/** config_load() - @path may not exist when @optional */
+int config_load(struct native_config *config, const char *path, bool optional,
+		struct err *err);
+
+/** config_defaults() - what holds without a file */
+void config_defaults(struct native_config *config);
+
+/** table_answer() - admit and run one request from osbd */
+void table_answer(struct broker *broker, const void *in_msg, size_t len);
+
+/** table_gone() - native_gone_fn: tell osbd, as an answer or an event */
+void table_gone(void *arg, const char *id);
+
+/** front_start() - run osbd */
+int front_start(struct broker *broker, struct err *err);
+
+/**
+ * front_died() - reap osbd; its sandboxes go with it
+ *
+ * Return: 0 when it was started again, or a positive: it left in good order,
+ * or -errno: it keeps dying.
+ */
+int front_died(struct broker *broker, struct err *err);
+
+/** front_end() - kill and reap osbd, if it runs */
+void front_end(struct front *front);
+
+/** front_send() - never blocks: an osbd that doesn't read is killed */
+void front_send(struct front *front, const void *msg, size_t len);
+
+/** ready_say() - the first word on ready_fd, and the last */
+void ready_say(struct broker *broker, const char *line);

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * osb-broker - the only process that holds privilege
+ *
+ * Purpose:    make and end sandboxes for osbd, its unprivileged child.
+ * Process:    root; no network, no HTTP, no JSON; no heap after start.
+ * Input from: osbd over a SOCK_SEQPACKET pair (hostile); launchers and inits
+ *             (a pid and an errno each); broker.conf and options (root's).
+ * Ownership:  parent and reaper of osbd, launchers and every sandbox. When it
+ *             dies the kernel ends them all (PR_SET_PDEATHSIG), and the next
+ *             holder of its id blocks removes their cgroups.
+ * Threading:  one thread, one request at a time; never blocks on osbd.
+ * Limits:     NATIVE_SANDBOXES_MAX, BROKER_MSG_MAX.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <libgen.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "broker/broker.h"
+#include "wire/fdpass.h"
+
+#define DEFAULT_CONFIG "/etc/opensandbox/broker.conf"
+#define DEFAULT_RUN_DIR "/run/opensandbox"
+
+/* How soon to ask again for cgroups that the kernel still holds. */
+#define RETRY_MS 10
+
+static const char usage[] =
+	"usage: osb-broker [--config FILE] [--run-dir DIR] [--socket PATH]\n"
+	"                  [--idle-exit TIME] [--api-key-file FILE]\n"
+	"                  [--ready-fd N] [--private]\n"
+	"\n"
+	"Runs sandboxes for osbd, which it starts. Needs root.\n"
+	"\n"
+	"  --config FILE        default " DEFAULT_CONFIG ", if it exists\n"
+	"  --run-dir DIR        default " DEFAULT_RUN_DIR "\n"
+	"  --socket PATH        HTTP socket, default DIR/osbd.sock\n"
+	"  --idle-exit TIME     leave after so long without work: 30s, 5m\n"
+	"  --api-key-file FILE  a line NAME:KEY each; default: no keys\n"
+	"  --ready-fd N         say there 'ready', or what went wrong\n"
+	"  --private            for one user: socket for the owner only\n";
+
+void ready_say(struct broker *broker, const char *line)
+{
+	if (broker->options.ready_fd < 0)
+		return;
+	(void)!write(broker->options.ready_fd, line, strlen(line));
+	close_fd(&broker->options.ready_fd);
+}
+
+/* --- options --- */
+
+static int copy_path(char *to, const char *from)
+{
+	size_t len = strlen(from);
+
+	if (len == 0 || len >= PATH_MAX)
+		return -EINVAL;
+	memcpy(to, from, len + 1);
+	return 0;
+}
+
+static int set_idle_exit(struct broker_options *options, const char *text)
+{
+	uint64_t ms;
+
+	if (units_parse_time(text, &ms) < 0 || ms > UINT32_MAX)
+		return -EINVAL;
+	(void)snprintf(options->idle_exit, sizeof(options->idle_exit), "%u",
+		       (unsigned int)((ms + 999) / 1000));
+	return 0;
+}
+
+static int set_ready_fd(struct broker_options *options, const char *text)
+{
+	uint64_t fd;
+
+	if (units_parse_count(text, 1000, &fd) < 0 ||
+	    fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+		return -EINVAL;
+	options->ready_fd = (int)fd;
+	return 0;
+}
+
+struct arguments {
+	char config[PATH_MAX];
+	char run_dir[PATH_MAX];
+	bool private;
+};
+
+enum {
+	OPT_CONFIG,
+	OPT_RUN_DIR,
+	OPT_SOCKET,
+	OPT_IDLE,
+	OPT_KEYS,
+	OPT_READY
+};
+
+static int set_option(struct broker_options *options, struct arguments *args,
+		      int which, const char *value)
+{
+	switch (which) {
+	case OPT_CONFIG:
+		return copy_path(args->config, value);
+	case OPT_RUN_DIR:
+		return copy_path(args->run_dir, value);
+	case OPT_SOCKET:
+		return copy_path(options->socket_path, value);
+	case OPT_IDLE:
+		return set_idle_exit(options, value);
+	case OPT_KEYS:
+		return copy_path(options->key_file, value);
+	case OPT_READY:
+		return set_ready_fd(options, value);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int parse_options(int argc, char **argv, struct broker_options *options,
+			 struct arguments *args, struct err *err)
+{
+	int help = 0, private = 0, which, index;
+	const struct option long_options[] = {
+		{ "config", required_argument, NULL, OPT_CONFIG },
+		{ "run-dir", required_argument, NULL, OPT_RUN_DIR },
+		{ "socket", required_argument, NULL, OPT_SOCKET },
+		{ "idle-exit", required_argument, NULL, OPT_IDLE },
+		{ "api-key-file", required_argument, NULL, OPT_KEYS },
+		{ "ready-fd", required_argument, NULL, OPT_READY },
+		{ "private", no_argument, &private, 1 },
+		{ "help", no_argument, &help, 1 },
+		{ NULL, 0, NULL, 0 },
+	};
+
+	while ((which = getopt_long(argc, argv, "", long_options, &index)) !=
+	       -1) {
+		if (which == '?')
+			return err_set(err, ERR_INVALID, 0,
+				       "see osb-broker --help");
+		if (which == 0 && !optarg)
+			continue; /* a flag, already set */
+		if (set_option(options, args, which, optarg) < 0)
+			return err_set(err, ERR_INVALID, 0,
+				       "--%s '%.100s': see osb-broker --help",
+				       long_options[index].name, optarg);
+	}
+	if (help) {
+		(void)fputs(usage, stdout);
+		exit(0);
+	}
+	args->private = private;
+	return optind == argc ? 0
+			      : err_set(err, ERR_INVALID, 0,
+					"'%.100s': see osb-broker --help",
+					argv[optind]);
+}
+
+/* --- start --- */
+
+/* The other programs stand beside this one. */
+static int find_programs(struct broker *broker, struct native_config *config,
+			 struct err *err)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 16);
+	const char *dir;
+
+	if (n < 0)
+		return err_set(err, ERR_INTERNAL, errno, "read /proc/self/exe");
+	self[n] = '\0';
+	dir = dirname(self);
+	(void)snprintf(broker->options.osbd_path, PATH_MAX, "%s/osbd", dir);
+	(void)snprintf(config->init_path, PATH_MAX, "%s/osb-init", dir);
+	(void)snprintf(config->files_path, PATH_MAX, "%s/osb-files", dir);
+	return 0;
+}
+
+/* Bound under another name first: it appears complete, or not at all. */
+static int open_listener(struct broker *broker, struct err *err)
+{
+	const struct native_config *config = &broker->native.config;
+	const char *path = broker->options.socket_path;
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	mode_t mode = config->private ? 0600 : 0660;
+	int n = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.new", path);
+
+	if (n < 0 || (size_t)n >= sizeof(addr.sun_path))
+		return err_set(err, ERR_INVALID, 0,
+			       "socket path '%.150s' is longer than %zu", path,
+			       sizeof(addr.sun_path) - 5);
+	(void)unlink(addr.sun_path);
+	broker->listen_fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (broker->listen_fd < 0 || fchmod(broker->listen_fd, mode) < 0 ||
+	    bind(broker->listen_fd, (struct sockaddr *)&addr, sizeof(addr)) <
+		    0 ||
+	    listen(broker->listen_fd, 1024) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "listen at '%s'",
+			       addr.sun_path);
+	if (!config->private && lchown(addr.sun_path, 0, config->osbd_gid) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "own '%s'",
+			       addr.sun_path);
+	if (rename(addr.sun_path, path) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "rename to '%s'",
+			       path);
+	return 0;
+}
+
+static int open_signals(struct broker *broker, struct err *err)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "sigprocmask");
+	broker->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (broker->signal_fd < 0)
+		return err_set(err, ERR_INTERNAL, errno, "signalfd");
+	return 0;
+}
+
+static int raise_nofile(struct err *err)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "getrlimit");
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "setrlimit");
+	return 0;
+}
+
+static int make_run_dir(const struct native_config *config, struct err *err)
+{
+	struct stat st;
+
+	if (mkdir(config->run_dir, 0755) < 0 && errno != EEXIST)
+		return err_set(err, ERR_INTERNAL, errno, "make '%s'",
+			       config->run_dir);
+	if (lstat(config->run_dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    st.st_uid != 0 || (st.st_mode & 0022))
+		return err_set(err, ERR_DENIED, 0,
+			       "'%s' must be root's directory that nobody else"
+			       " may write to",
+			       config->run_dir);
+	return 0;
+}
+
+static int configure(struct broker *broker, const struct arguments *args,
+		     struct native_config *config, struct err *err)
+{
+	const char *run_dir =
+		args->run_dir[0] ? args->run_dir : DEFAULT_RUN_DIR;
+	struct broker_options *options = &broker->options;
+	int r;
+
+	config_defaults(config);
+	r = config_load(config, args->config[0] ? args->config : DEFAULT_CONFIG,
+			!args->config[0], err);
+	if (r < 0)
+		return r;
+	config->private = args->private;
+	(void)snprintf(config->run_dir, sizeof(config->run_dir), "%s", run_dir);
+	if (!options->socket_path[0])
+		(void)snprintf(options->socket_path, PATH_MAX, "%s/osbd.sock",
+			       run_dir);
+	if (options->key_file[0]) {
+		broker->key_fd = open(options->key_file, O_RDONLY | O_CLOEXEC);
+		if (broker->key_fd < 0)
+			return err_set(err, ERR_INVALID, errno,
+				       "--api-key-file '%s'",
+				       options->key_file);
+	}
+	return find_programs(broker, config, err);
+}
+
+static int start(struct broker *broker, const struct arguments *args,
+		 struct err *err)
+{
+	static struct native_config config; /* 100 kB of paths */
+	int r;
+
+	if (geteuid() != 0)
+		return err_set(err, ERR_UNSUPPORTED, 0,
+			       "osb-broker must run as root: namespaces with"
+			       " ids of their own need it");
+	(void)umask(0); /* modes are given in full */
+	r = configure(broker, args, &config, err);
+	if (r == 0)
+		r = raise_nofile(err);
+	if (r == 0)
+		r = make_run_dir(&config, err);
+	if (r == 0)
+		r = open_signals(broker, err);
+	if (r == 0)
+		r = native_open(&broker->native, &config, err);
+	if (r == 0)
+		r = open_listener(broker, err);
+	if (r == 0)
+		r = front_start(broker, err);
+	return r;
+}
+
+/* --- the loop --- */
+
+static void receive(struct broker *broker)
+{
+	static union {
+		struct broker_create largest;
+		uint32_t align;
+	} msg;
+	size_t len;
+	int r;
+
+	do {
+		r = fdpass_recv(broker->front.sock_fd, &msg, sizeof(msg),
+				MSG_DONTWAIT, &len, NULL);
+		if (r == 0 && len > 0)
+			table_answer(broker, &msg, len);
+	} while (r == 0 && len > 0 && broker->front.sock_fd >= 0);
+}
+
+static bool has_dead(const struct native *native)
+{
+	for (unsigned int i = 0; i < native->high; i++) {
+		if (native->sandboxes[i].state == SANDBOX_DEAD)
+			return true;
+	}
+	return false;
+}
+
+static int turn(struct broker *broker, int timeout_ms, struct err *err)
+{
+	struct pollfd pfds[] = {
+		{ .fd = broker->front.sock_fd, .events = POLLIN },
+		{ .fd = broker->front.pidfd, .events = POLLIN },
+		{ .fd = broker->native.epoll_fd, .events = POLLIN },
+		{ .fd = broker->signal_fd, .events = POLLIN },
+	};
+	int n = poll(pfds, ARRAY_SIZE(pfds), timeout_ms);
+	int r;
+
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (pfds[0].revents & POLLIN)
+		receive(broker);
+	if (pfds[2].revents || has_dead(&broker->native))
+		native_reap(&broker->native, table_gone, broker);
+	if (pfds[1].revents) {
+		r = front_died(broker, err);
+		if (r != 0)
+			broker->stop = true;
+		return r < 0 ? r : 0;
+	}
+	if (pfds[3].revents)
+		broker->stop = true;
+	return n;
+}
+
+static int loop(struct broker *broker, struct err *err)
+{
+	bool more = true;
+	int r = 0;
+
+	while (!broker->stop && r >= 0) {
+		int timeout = has_dead(&broker->native) ? RETRY_MS : -1;
+
+		/* What can be made ahead is made when nobody asks. */
+		r = turn(broker, more ? 0 : timeout, err);
+		more = r > 0 || (more && native_idle(&broker->native));
+	}
+	return r < 0 ? r : 0;
+}
+
+static void stop(struct broker *broker)
+{
+	if (broker->front.state != FRONT_LEAVING)
+		(void)unlink(broker->options.socket_path);
+	front_end(&broker->front);
+	native_close(&broker->native);
+}
+
+static int fail(struct broker *broker, const struct err *err)
+{
+	char line[ERR_MSG_MAX + 32];
+
+	(void)snprintf(line, sizeof(line), "osb-broker: %s\n", err->msg);
+	(void)fputs(line, stderr);
+	ready_say(broker, line + strlen("osb-broker: "));
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	static struct broker broker = {
+		.options.ready_fd = -1,
+		.front = { .pidfd = -1, .sock_fd = -1 },
+		.listen_fd = -1,
+		.key_fd = -1,
+	};
+	static struct arguments args;
+	struct err err = ERR_NULL;
+	int r;
+
+	r = parse_options(argc, argv, &broker.options, &args, &err);
+	if (r == 0)
+		r = start(&broker, &args, &err);
+	if (r == 0)
+		r = loop(&broker, &err);
+	stop(&broker);
+	return r < 0 ? fail(&broker, &err) : 0;
+}
