@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A thin front for meson, ninja and the scripts in tools/.
+
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+BUILD ?= build
+BUILD_ASAN ?= build-asan
+PYTHON = /usr/bin/python3
+PYTEST = $(PYTHON) -m pytest
+PREFIX ?= /usr/local
+WERROR ?= false
+
+.PHONY: all help deps run test unit blackbox bench check asan install format \
+	clean
+
+all: $(BUILD)/build.ninja
+	ninja -C $(BUILD)
+
+help:
+	@echo 'make          build into $(BUILD)/'
+	@echo 'make deps     install what building and testing need (apt, as root)'
+	@echo 'make run      build, then run the quickstart example'
+	@echo 'make test     build, then unit and black-box tests (as root)'
+	@echo 'make bench    measure, as JSON lines (as root)'
+	@echo 'make check    format, layers, sizes, style, clang-tidy'
+	@echo 'make asan     the tests again with ASan and UBSan (as root)'
+	@echo 'make install  into $$DESTDIR$(PREFIX)'
+	@echo 'make format   rewrite the sources with clang-format'
+	@echo 'make clean    remove the build directories'
+
+deps:
+	@tools/deps build test
+
+$(BUILD)/build.ninja:
+	meson setup $(BUILD) --prefix $(PREFIX) -Dwerror=$(WERROR)
+
+run:
+	@tools/deps build
+	@$(MAKE) --no-print-directory all
+	@tools/need-root 'make run'
+	examples/quickstart/run
+
+test:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory all
+	@tools/need-root 'make test'
+	@$(MAKE) --no-print-directory --keep-going unit blackbox
+
+unit: all
+	meson test -C $(BUILD) --suite unit --print-errorlogs
+
+blackbox: all
+	OSB_BUILD=$(CURDIR)/$(BUILD) $(PYTEST) -q \
+		--junitxml=$(BUILD)/blackbox.xml tests/integration tests/escape
+
+bench:
+	@tools/deps build bench
+	@$(MAKE) --no-print-directory all
+	@tools/need-root 'make bench'
+	OSB_BUILD=$(CURDIR)/$(BUILD) tests/bench/run
+
+check:
+	@tools/deps build test check
+	@$(MAKE) --no-print-directory all
+	@tools/check $(BUILD)
+
+asan:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory all
+	@tools/need-root 'make asan'
+	tools/asan $(CURDIR)/$(BUILD) $(CURDIR)/$(BUILD_ASAN)
+
+install: all
+	meson install -C $(BUILD)
+
+format:
+	find src include tests examples -name '*.[ch]' -print0 2>/dev/null | \
+		xargs -0 clang-format -i
+
+clean:
+	rm -rf $(BUILD) $(BUILD_ASAN)
