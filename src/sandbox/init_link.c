@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * init_link - execs of one sandbox, as its init reports them
+ *
+ * Purpose:    start programs in a sandbox and hear how they ended.
+ * Process:    osbd.
+ * Input from: the sandbox's init: it shares the sandbox with hostile code and
+ *             may be taken over, so every number is checked before use. A
+ *             message that no honest init sends breaks the link.
+ * Ownership:  owns the socket and the execs.
+ * Limits:     INIT_EXECS_MAX execs, INIT_MSG_MAX bytes per message.
+ */
+
+#include "sandbox/init_link.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "sandbox/strv.h"
+#include "wire/fdpass.h"
+
+#define MESSAGES_PER_CALL 32 /* then others get their turn */
+
+struct exec {
+	struct exec *next;
+	struct init_link *link;
+	uint32_t id;
+	const struct exec_ops *ops;
+	void *ctx;
+	bool started;
+	struct init_kill kill; /* op 0: nothing waits to be sent */
+};
+
+struct init_link {
+	const struct poller *poller;
+	struct watch *watch;
+	int fd; /* -1: broken */
+	uint32_t last_exec_id;
+	unsigned int num_execs;
+	struct exec *execs;
+	bool dispatching; /* a callback may be running: don't free */
+	bool closed;      /* ... but do so afterwards */
+};
+
+static struct exec **find_exec(struct init_link *link, uint32_t id)
+{
+	struct exec **at = &link->execs;
+
+	while (*at && (*at)->id != id)
+		at = &(*at)->next;
+	return at;
+}
+
+/* Out of the list; the caller frees it after the last callback. */
+static struct exec *take_exec(struct init_link *link, struct exec **at)
+{
+	struct exec *exec = *at;
+
+	*at = exec->next;
+	link->num_execs--;
+	return exec;
+}
+
+static void break_link(struct init_link *link)
+{
+	link->poller->remove(link->watch);
+	link->watch = NULL;
+	close_fd(&link->fd);
+	/* A callback may start or close things, so look anew each time. */
+	while (link->execs) {
+		struct exec *exec auto_free = take_exec(link, &link->execs);
+
+		exec->ops->lost(exec->ctx);
+	}
+}
+
+static int take_started(struct init_link *link,
+			const struct init_started *in_msg)
+{
+	struct exec *exec = *find_exec(link, in_msg->exec_id);
+
+	if (!exec)
+		return 0; /* of an earlier connection */
+	if (exec->started || in_msg->pid <= 0)
+		return -EBADMSG;
+	exec->started = true;
+	exec->ops->started(exec->ctx, in_msg->pid);
+	return 0;
+}
+
+static int take_failed(struct init_link *link, const struct init_failed *in_msg)
+{
+	struct exec **at = find_exec(link, in_msg->exec_id);
+	struct exec *exec auto_free = NULL;
+
+	if (!*at)
+		return 0;
+	if ((*at)->started || in_msg->stage < INIT_STAGE_REQUEST ||
+	    in_msg->stage >= INIT_NUM_STAGES || in_msg->sys < 0)
+		return -EBADMSG;
+	exec = take_exec(link, at);
+	exec->ops->failed(exec->ctx, (enum init_stage)in_msg->stage,
+			  in_msg->sys);
+	return 0;
+}
+
+static int take_exited(struct init_link *link, struct init_exited *in_msg)
+{
+	struct exec **at = find_exec(link, in_msg->exec_id);
+	struct exec *exec auto_free = NULL;
+	bool by_signal = in_msg->signal != 0;
+
+	if (!*at)
+		return 0;
+	if (!(*at)->started || in_msg->verdict <= VERDICT_LOST ||
+	    in_msg->verdict >= VERDICT_NUM || in_msg->signal < 0 ||
+	    in_msg->signal > 64 || in_msg->exit_code < -1 ||
+	    in_msg->exit_code > 255 || by_signal != (in_msg->exit_code == -1))
+		return -EBADMSG;
+	if (in_msg->num_left > INIT_LEFT_MAX)
+		in_msg->num_left = INIT_LEFT_MAX;
+	for (unsigned int i = 0; i < in_msg->num_left; i++)
+		in_msg->left[i].comm[INIT_COMM_LEN - 1] = '\0';
+	exec = take_exec(link, at);
+	exec->ops->exited(exec->ctx, in_msg);
+	return 0;
+}
+
+union in_msg {
+	uint32_t op;
+	struct init_started started;
+	struct init_failed failed;
+	struct init_exited exited;
+};
+
+static int take_message(struct init_link *link, union in_msg *msg, size_t len)
+{
+	if (len < sizeof(msg->op))
+		return -EBADMSG;
+	if (msg->op == INIT_STARTED && len == sizeof(msg->started))
+		return take_started(link, &msg->started);
+	if (msg->op == INIT_FAILED && len == sizeof(msg->failed))
+		return take_failed(link, &msg->failed);
+	if (msg->op == INIT_EXITED && len == sizeof(msg->exited))
+		return take_exited(link, &msg->exited);
+	return -EBADMSG;
+}
+
+static void receive(struct init_link *link)
+{
+	union in_msg msg;
+	size_t len;
+	int r;
+
+	for (unsigned int i = 0; i < MESSAGES_PER_CALL && link->fd >= 0; i++) {
+		r = fdpass_recv(link->fd, &msg, sizeof(msg), MSG_DONTWAIT, &len,
+				NULL);
+		if (r == -EAGAIN)
+			return;
+		if (r == 0 && len == 0)
+			r = -EPIPE;
+		if (r == 0)
+			r = take_message(link, &msg, len);
+		if (r < 0) {
+			break_link(link);
+			return;
+		}
+	}
+}
+
+/* Kills that found the socket full. */
+static void send_kills(struct init_link *link)
+{
+	for (struct exec *exec = link->execs; exec; exec = exec->next) {
+		if (exec->kill.op == 0)
+			continue;
+		if (fdpass_send(link->fd, &exec->kill, sizeof(exec->kill), NULL,
+				0) == -EAGAIN)
+			return;
+		exec->kill.op = 0;
+	}
+	link->poller->set(link->watch, POLLER_READ);
+}
+
+static void on_ready(void *ctx, unsigned int events)
+{
+	struct init_link *link = ctx;
+
+	link->dispatching = true;
+	if (events & POLLER_WRITE)
+		send_kills(link);
+	if (events & POLLER_READ)
+		receive(link);
+	link->dispatching = false;
+	if (link->closed)
+		free(link);
+}
+
+static int connect_to(int dir_fd, const char *id, int *ret_fd, struct err *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd auto_fd =
+		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		       0);
+
+	if (fd < 0)
+		return err_set(err, ERR_UNAVAILABLE, errno, "open a socket");
+	(void)snprintf(addr.sun_path, sizeof(addr.sun_path),
+		       "/proc/self/fd/%d/%s.sock", dir_fd, id);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		return err_set(err, ERR_UNAVAILABLE, errno,
+			       "connect to the sandbox");
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+int init_link_open(const struct poller *poller, int dir_fd, const char *id,
+		   struct init_link **ret_link, struct err *err)
+{
+	struct init_link *link auto_free = calloc(1, sizeof(*link));
+	int fd auto_fd = -1;
+	int r;
+
+	if (!link)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "connect to init");
+	r = connect_to(dir_fd, id, &fd, err);
+	if (r < 0)
+		return r;
+	link->poller = poller;
+	link->watch =
+		poller->add(poller->loop, fd, POLLER_READ, on_ready, link);
+	if (!link->watch)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "connect to init");
+	link->fd = take_fd(&fd);
+	*ret_link = take_ptr(link);
+	return 0;
+}
+
+void init_link_close(struct init_link *link)
+{
+	if (!link || link->closed)
+		return;
+	link->closed = true;
+	if (link->fd >= 0)
+		break_link(link);
+	if (!link->dispatching)
+		free(link);
+}
+
+bool init_link_broken(const struct init_link *link)
+{
+	return link->fd < 0;
+}
+
+/* The whole INIT_EXEC message. */
+static int put_exec(struct buf *msg, uint32_t id, const struct exec_spec *spec)
+{
+	struct init_exec head = {
+		.op = INIT_EXEC,
+		.exec_id = id,
+		.flags = spec->flags,
+		.uid = spec->uid,
+		.gid = spec->gid,
+		.argc = spec->argv->num,
+		.envc = spec->env->num,
+		.wall_ms = spec->wall_ms,
+	};
+
+	if (spec->argv->num + spec->env->num > INIT_ARGS_MAX)
+		return -E2BIG;
+	buf_add(msg, &head, sizeof(head));
+	buf_add(msg, spec->cwd, strlen(spec->cwd) + 1);
+	buf_add(msg, buf_data(&spec->argv->bytes), buf_len(&spec->argv->bytes));
+	buf_add(msg, buf_data(&spec->env->bytes), buf_len(&spec->env->bytes));
+	return msg->failed ? -E2BIG : 0;
+}
+
+int init_link_exec(struct init_link *link, const struct exec_spec *spec,
+		   const struct exec_ops *ops, void *ctx,
+		   struct exec **ret_exec, struct err *err)
+{
+	struct buf msg auto_clean(buf_deinit) = BUF_NULL;
+	struct exec *exec auto_free = NULL;
+	int r;
+
+	if (link->fd < 0)
+		return err_set(err, ERR_UNAVAILABLE, EPIPE,
+			       "the sandbox has closed its connection");
+	if (link->num_execs >= INIT_EXECS_MAX)
+		return err_set(err, ERR_QUOTA, 0,
+			       "%d programs run in the sandbox already",
+			       INIT_EXECS_MAX);
+	buf_init(&msg, INIT_MSG_MAX);
+	if (put_exec(&msg, link->last_exec_id + 1, spec) < 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "arguments and environment together are over "
+			       "%u bytes or %d strings",
+			       INIT_MSG_MAX, INIT_ARGS_MAX);
+	exec = calloc(1, sizeof(*exec));
+	if (!exec)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "start a program");
+	r = fdpass_send(link->fd, buf_data(&msg), buf_len(&msg), spec->fds,
+			spec->num_fds);
+	if (r < 0)
+		return err_set(err, ERR_UNAVAILABLE, -r,
+			       "send to the sandbox's init");
+	exec->link = link;
+	exec->id = ++link->last_exec_id;
+	exec->ops = ops;
+	exec->ctx = ctx;
+	exec->next = link->execs;
+	link->execs = exec;
+	link->num_execs++;
+	*ret_exec = take_ptr(exec);
+	return 0;
+}
+
+void exec_kill(struct exec *exec, enum init_kill_how how, int signal)
+{
+	struct init_link *link = exec->link;
+	struct init_kill kill = {
+		.op = INIT_KILL,
+		.exec_id = exec->id,
+		.how = how,
+		.signal = signal,
+	};
+
+	if (link->fd < 0)
+		return;
+	/* The tree's SIGKILL must not be replaced by something milder. */
+	if (exec->kill.op && exec->kill.how == INIT_KILL_TREE)
+		return;
+	if (fdpass_send(link->fd, &kill, sizeof(kill), NULL, 0) != -EAGAIN)
+		return;
+	exec->kill = kill;
+	link->poller->set(link->watch, POLLER_READ | POLLER_WRITE);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * init_link - osbd's connection to one sandbox's init, and the execs on it
+ *
+ * An exec is told about by callbacks: started or failed first, then exited;
+ * or lost at any time, when the link breaks. failed, exited and lost are
+ * final: the exec is freed after them. A callback may close the link.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sandbox/poller.h"
+#include "wire/init_msg.h"
+
+struct err;
+struct exec;
+struct init_link;
+struct strv;
+
+struct exec_ops {
+	void (*started)(void *ctx, int32_t pid);
+	void (*failed)(void *ctx, enum init_stage stage, int sys);
+	/* Checked: enums in range, names terminated, num_left bounded. */
+	void (*exited)(void *ctx, const struct init_exited *exited);
+	void (*lost)(void *ctx);
+};
+
+struct exec_spec {
+	uint32_t flags; /* enum init_exec_flag */
+	uint32_t uid, gid;
+	uint64_t wall_ms;
+	const char *cwd;
+	const struct strv *argv;
+	const struct strv *env;
+	int fds[3]; /* in the order of the flags; stay the caller's */
+	unsigned int num_fds;
+};
+
+/**
+ * init_link_open() - connect to <id>.sock in the directory @dir_fd
+ *
+ * Never waits: a full backlog is an error (ERR_UNAVAILABLE).
+ */
+int init_link_open(const struct poller *poller, int dir_fd, const char *id,
+		   struct init_link **ret_link, struct err *err);
+
+/** init_link_close() - every exec is lost (and told so); NULL is fine */
+void init_link_close(struct init_link *link);
+
+/** init_link_broken() - has init closed it? Then only close is left to do. */
+bool init_link_broken(const struct init_link *link);
+
+/**
+ * init_link_exec() - ask init to start a program
+ *
+ * On success exactly one final callback will follow, never from within this
+ * call.
+ * Return: 0, or -errno with @err (too long: INVALID; too many: QUOTA).
+ */
+int init_link_exec(struct init_link *link, const struct exec_spec *spec,
+		   const struct exec_ops *ops, void *ctx,
+		   struct exec **ret_exec, struct err *err);
+
+/** exec_kill() - sent now, or as soon as the socket takes it; no answer */
+void exec_kill(struct exec *exec, enum init_kill_how how, int signal);

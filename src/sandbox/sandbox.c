@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * sandbox - state machine of the records
+ *
+ *	create ─▶ PENDING ─▶ RUNNING ─▶ STOPPING ─▶ (no record)
+ *	             │          └▶ FAILED ─▶ (no record)
+ *	             └▶ (no record, if the broker refuses)
+ *
+ * Purpose:    know every sandbox of this osbd and move it through its life.
+ * Process:    osbd.
+ * Ownership:  the list holds one reference to each record; whoever keeps a
+ *             pointer across a callback takes another.
+ * Limits:     SANDBOXES_MAX records.
+ */
+
+#include "sandbox/sandbox.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+
+static int64_t realtime_us(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts); /* can't fail: valid clock */
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+static uint64_t monotonic_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* as above */
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+const char *sandbox_state_name(enum sandbox_state state)
+{
+	static const char *const names[] = {
+		[SANDBOX_PENDING] = "Pending",
+		[SANDBOX_RUNNING] = "Running",
+		[SANDBOX_STOPPING] = "Stopping",
+		[SANDBOX_FAILED] = "Failed",
+	};
+	_Static_assert(ARRAY_SIZE(names) == SANDBOX_NUM_STATES,
+		       "every state has a name");
+
+	assert(state < SANDBOX_NUM_STATES);
+	return names[state];
+}
+
+void sandboxes_init(struct sandboxes *all, const struct poller *poller,
+		    struct broker_link *broker, int dir_fd)
+{
+	memset(all, 0, sizeof(*all));
+	all->poller = poller;
+	all->broker = broker;
+	all->dir_fd = dir_fd;
+}
+
+struct sandbox *sandbox_ref(struct sandbox *sandbox)
+{
+	sandbox->refs++;
+	return sandbox;
+}
+
+void sandbox_unref(struct sandbox *sandbox)
+{
+	if (!sandbox || --sandbox->refs)
+		return;
+	spec_deinit(&sandbox->spec);
+	free(sandbox);
+}
+
+static void link_record(struct sandboxes *all, struct sandbox *sandbox)
+{
+	sandbox->older = all->newest;
+	if (all->newest)
+		all->newest->newer = sandbox;
+	else
+		all->oldest = sandbox;
+	all->newest = sandbox;
+	all->num++;
+	all->num_live++;
+}
+
+/* Out of the list, and the list's reference dropped. */
+static void remove_record(struct sandbox *sandbox)
+{
+	struct sandboxes *all = sandbox->all;
+
+	if (sandbox->newer)
+		sandbox->newer->older = sandbox->older;
+	else
+		all->newest = sandbox->older;
+	if (sandbox->older)
+		sandbox->older->newer = sandbox->newer;
+	else
+		all->oldest = sandbox->newer;
+	sandbox->newer = NULL;
+	sandbox->older = NULL;
+	all->num--;
+	if (sandbox->state != SANDBOX_FAILED)
+		all->num_live--;
+	sandbox_unref(sandbox);
+}
+
+static void set_state(struct sandbox *sandbox, enum sandbox_state state)
+{
+	if (state == SANDBOX_FAILED && sandbox->state != SANDBOX_FAILED)
+		sandbox->all->num_live--;
+	else if (state != SANDBOX_FAILED && sandbox->state == SANDBOX_FAILED)
+		sandbox->all->num_live++;
+	sandbox->state = state;
+	sandbox->changed_us = realtime_us();
+}
+
+static void close_init(struct sandbox *sandbox)
+{
+	struct init_link *init = take_ptr(sandbox->init);
+
+	init_link_close(init);
+}
+
+void sandboxes_deinit(struct sandboxes *all)
+{
+	while (all->newest)
+		remove_record(all->newest);
+}
+
+bool sandbox_visible(const struct sandbox *sandbox, const char *domain)
+{
+	return sandbox->state != SANDBOX_STOPPING && !sandbox->doomed &&
+	       (!domain || strcmp(sandbox->domain, domain) == 0);
+}
+
+struct sandbox *sandboxes_find(struct sandboxes *all, const char *in_id,
+			       const char *domain)
+{
+	for (struct sandbox *s = all->newest; s; s = s->older)
+		if (strcmp(s->id, in_id) == 0)
+			return sandbox_visible(s, domain) ? s : NULL;
+	return NULL;
+}
+
+static int new_id(char ret_id[SANDBOX_ID_LEN + 1])
+{
+	uint8_t random[SANDBOX_ID_LEN / 2];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -EIO;
+	for (unsigned int i = 0; i < sizeof(random); i++)
+		(void)snprintf(ret_id + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+/* Calls back whoever waits for its end. */
+static void tell_destroyed(struct sandbox *sandbox, const struct err *err)
+{
+	broker_answer_fn fn = take_ptr(sandbox->destroyed_fn);
+
+	if (fn)
+		fn(sandbox->destroyed_ctx, err);
+}
+
+static void on_destroyed(void *ctx, const struct err *err)
+{
+	struct sandbox *sandbox = ctx;
+
+	/* One that ended by itself may be unknown to the broker already. */
+	if (err && err->kind != ERR_NOT_FOUND) {
+		/* Not silently forgotten: it may still hold resources. */
+		memcpy(sandbox->message, err->msg, sizeof(sandbox->message));
+		set_state(sandbox, SANDBOX_FAILED);
+		tell_destroyed(sandbox, err);
+		sandbox_unref(sandbox);
+		return;
+	}
+	remove_record(sandbox);
+	tell_destroyed(sandbox, NULL);
+	sandbox_unref(sandbox);
+}
+
+static void start_destroy(struct sandbox *sandbox)
+{
+	struct err err = ERR_NULL;
+	int r;
+
+	set_state(sandbox, SANDBOX_STOPPING);
+	sandbox->doomed = false;
+	sandbox->bound_to = NULL;
+	sandbox_ref(sandbox); /* until on_destroyed() */
+	close_init(sandbox);
+	r = broker_destroy(sandbox->all->broker, sandbox->id, on_destroyed,
+			   sandbox);
+	if (r < 0) {
+		(void)err_set(&err, ERR_INTERNAL, -r, "send to the broker");
+		on_destroyed(sandbox, &err);
+	}
+}
+
+static void on_created(void *ctx, const struct err *err)
+{
+	struct sandbox *sandbox = ctx;
+	broker_answer_fn fn = take_ptr(sandbox->created_fn);
+	struct err doomed = ERR_NULL;
+
+	free(take_ptr(sandbox->spec.volumes)); /* the broker has them now */
+	sandbox->spec.num_volumes = 0;
+	if (err) {
+		bool was_doomed = sandbox->doomed;
+
+		remove_record(sandbox);
+		fn(sandbox->created_ctx, err);
+		if (was_doomed)
+			tell_destroyed(sandbox, NULL);
+	} else if (sandbox->doomed) {
+		(void)err_set(&doomed, ERR_CONFLICT, 0,
+			      "the sandbox was deleted while being created");
+		start_destroy(sandbox);
+		fn(sandbox->created_ctx, &doomed);
+	} else {
+		set_state(sandbox, SANDBOX_RUNNING);
+		fn(sandbox->created_ctx, NULL);
+	}
+	sandbox_unref(sandbox);
+}
+
+int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
+		   broker_answer_fn fn, void *ctx, struct sandbox **ret_sandbox,
+		   struct err *err)
+{
+	struct sandbox *sandbox = NULL;
+	int r;
+
+	if (all->num < SANDBOXES_MAX)
+		sandbox = calloc(1, sizeof(*sandbox));
+	if (!sandbox || new_id(sandbox->id) < 0) {
+		free(sandbox);
+		spec_deinit(spec);
+		return err_set(err, ERR_QUOTA, 0,
+			       "no more than %d sandboxes at once",
+			       SANDBOXES_MAX);
+	}
+	sandbox->all = all;
+	sandbox->refs = 2; /* the list, on_created() */
+	sandbox->spec = *spec;
+	sandbox->created_fn = fn;
+	sandbox->created_ctx = ctx;
+	sandbox->created_us = realtime_us();
+	sandbox->changed_us = sandbox->created_us;
+	if (spec->timeout_s) {
+		sandbox->expires_us = sandbox->created_us +
+				      (int64_t)spec->timeout_s * 1000000;
+		sandbox->deadline_ms = monotonic_ms() + spec->timeout_s * 1000;
+	}
+	memcpy(sandbox->domain, domain, strnlen(domain, DOMAIN_NAME_MAX));
+	link_record(all, sandbox);
+	r = broker_create(all->broker, sandbox->id, sandbox->domain,
+			  &sandbox->spec, on_created, sandbox);
+	if (r < 0) {
+		remove_record(sandbox);
+		sandbox_unref(sandbox);
+		return err_set(err, ERR_UNAVAILABLE, -r, "send to the broker");
+	}
+	*ret_sandbox = sandbox;
+	return 0;
+}
+
+void sandbox_destroy(struct sandbox *sandbox, broker_answer_fn fn, void *ctx)
+{
+	bool waits = sandbox->destroyed_fn != NULL;
+
+	assert(!fn || !waits); /* it can't be found twice for that */
+	if (fn) {
+		sandbox->destroyed_fn = fn;
+		sandbox->destroyed_ctx = ctx;
+	}
+	switch (sandbox->state) {
+	case SANDBOX_PENDING:
+		sandbox->doomed = true;
+		return;
+	case SANDBOX_RUNNING:
+	case SANDBOX_FAILED:
+		start_destroy(sandbox);
+		return;
+	case SANDBOX_STOPPING:
+	case SANDBOX_NUM_STATES:
+		return;
+	}
+}
+
+void sandboxes_gone(struct sandboxes *all, const char *id)
+{
+	for (struct sandbox *s = all->newest; s; s = s->older) {
+		if (strcmp(s->id, id) != 0)
+			continue;
+		if (s->state != SANDBOX_RUNNING)
+			return; /* an answer is on its way, which says more */
+		(void)snprintf(s->message, sizeof(s->message),
+			       "the sandbox ended by itself");
+		set_state(s, SANDBOX_FAILED);
+		sandbox_ref(s);
+		close_init(s);
+		sandbox_unref(s);
+		return;
+	}
+}
+
+void sandboxes_expire(struct sandboxes *all, uint64_t now_ms)
+{
+	struct sandbox *next;
+
+	for (struct sandbox *s = all->oldest; s; s = next) {
+		next = s->newer;
+		if (s->deadline_ms && s->deadline_ms <= now_ms &&
+		    sandbox_visible(s, NULL))
+			sandbox_destroy(s, NULL, NULL);
+	}
+}
+
+void sandboxes_release(struct sandboxes *all, const void *owner)
+{
+	struct sandbox *next;
+
+	for (struct sandbox *s = all->oldest; s; s = next) {
+		next = s->newer;
+		if (s->bound_to == owner && sandbox_visible(s, NULL))
+			sandbox_destroy(s, NULL, NULL);
+	}
+}
+
+static int open_init(struct sandbox *sandbox, struct err *err)
+{
+	struct sandboxes *all = sandbox->all;
+
+	if (sandbox->init && init_link_broken(sandbox->init))
+		close_init(sandbox);
+	if (sandbox->init)
+		return 0;
+	return init_link_open(all->poller, all->dir_fd, sandbox->id,
+			      &sandbox->init, err);
+}
+
+void sandbox_warm(struct sandbox *sandbox)
+{
+	if (sandbox->state == SANDBOX_RUNNING)
+		(void)open_init(sandbox, NULL); /* the exec will report it */
+}
+
+int sandbox_exec(struct sandbox *sandbox, const struct exec_spec *spec,
+		 const struct exec_ops *ops, void *ctx, struct exec **ret_exec,
+		 struct err *err)
+{
+	int r;
+
+	if (sandbox->state != SANDBOX_RUNNING)
+		return err_set(err, ERR_CONFLICT, 0,
+			       "the sandbox isn't running but %s",
+			       sandbox_state_name(sandbox->state));
+	r = open_init(sandbox, err);
+	if (r < 0)
+		return r;
+	return init_link_exec(sandbox->init, spec, ops, ctx, ret_exec, err);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * sandbox - the records of all sandboxes, and their life
+ *
+ * PENDING   the broker was asked to create it. Visible; nothing runs in it.
+ * RUNNING   usable: sandbox_exec() is allowed.
+ * STOPPING  the broker was asked to destroy it. Not found by id any more;
+ *           execs are lost.
+ * FAILED    it ended by itself, or couldn't be destroyed; only to be looked
+ *           at and destroyed.
+ *
+ * A sandbox is known to its domain only: whoever looks with another one gets
+ * NULL, as for an id that doesn't exist.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "sandbox/broker_link.h"
+#include "sandbox/init_link.h"
+#include "sandbox/spec.h"
+
+#define SANDBOXES_MAX 2048
+
+enum sandbox_state {
+	SANDBOX_PENDING,
+	SANDBOX_RUNNING,
+	SANDBOX_STOPPING,
+	SANDBOX_FAILED,
+	SANDBOX_NUM_STATES
+};
+
+struct sandbox {
+	struct sandbox *older, *newer;
+	struct sandboxes *all;
+	unsigned int refs;
+	enum sandbox_state state;
+	bool doomed; /* PENDING: to be destroyed as soon as it is created */
+	char id[SANDBOX_ID_LEN + 1];
+	char domain[DOMAIN_NAME_MAX + 1];
+	struct spec spec;
+	int64_t created_us;        /* since 1970 */
+	int64_t changed_us;        /* the state, last */
+	int64_t expires_us;        /* since 1970; 0: never */
+	uint64_t deadline_ms;      /* the same, monotonic */
+	char message[ERR_MSG_MAX]; /* FAILED: why */
+	struct init_link *init;    /* opened when first used; or NULL */
+	const void *bound_to; /* somebody at whose end it is destroyed, or NULL;
+				 only ever compared */
+	broker_answer_fn created_fn;
+	void *created_ctx;
+	broker_answer_fn destroyed_fn;
+	void *destroyed_ctx;
+};
+
+/* All of them. Embedded in the server; fields are read-only outside. */
+struct sandboxes {
+	const struct poller *poller;
+	struct broker_link *broker;
+	int dir_fd;            /* of the init sockets */
+	unsigned int num;      /* records */
+	unsigned int num_live; /* not FAILED: what keeps us from leaving */
+	struct sandbox *newest, *oldest;
+};
+
+/**
+ * sandboxes_init() - nothing yet
+ * @broker: stays the caller's, as @poller and @dir_fd
+ */
+void sandboxes_init(struct sandboxes *all, const struct poller *poller,
+		    struct broker_link *broker, int dir_fd);
+
+/** sandboxes_deinit() - forget all records; nothing is called or destroyed */
+void sandboxes_deinit(struct sandboxes *all);
+
+/** sandboxes_find() - PENDING, RUNNING or FAILED, of that domain; or NULL */
+struct sandbox *sandboxes_find(struct sandboxes *all, const char *in_id,
+			       const char *domain);
+
+/** sandboxes_visible() - may @domain see it? NULL as domain sees all */
+bool sandbox_visible(const struct sandbox *sandbox, const char *domain);
+
+/** sandboxes_gone() - the broker says that it ended by itself */
+void sandboxes_gone(struct sandboxes *all, const char *id);
+
+/** sandboxes_expire() - destroy whatever is due at @now_ms (monotonic) */
+void sandboxes_expire(struct sandboxes *all, uint64_t now_ms);
+
+/** sandboxes_release() - destroy all that are bound to @owner */
+void sandboxes_release(struct sandboxes *all, const void *owner);
+
+/**
+ * sandbox_create() - ask for a new one
+ * @spec: taken, also on failure
+ * @fn:   called once, later, with NULL or why it failed (no record is left)
+ *
+ * Return: 0 with a borrowed record, or -errno with @err and no callback.
+ */
+int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
+		   broker_answer_fn fn, void *ctx, struct sandbox **ret_sandbox,
+		   struct err *err);
+
+/**
+ * sandbox_destroy() - end it; not found by id from now on
+ * @fn: called once, later (or at once for a FAILED one), or NULL
+ *
+ * The record is gone when @fn is called with NULL.
+ */
+void sandbox_destroy(struct sandbox *sandbox, broker_answer_fn fn, void *ctx);
+
+/** sandbox_exec() - init_link_exec() on its link, opened if need be */
+int sandbox_exec(struct sandbox *sandbox, const struct exec_spec *spec,
+		 const struct exec_ops *ops, void *ctx, struct exec **ret_exec,
+		 struct err *err);
+
+/** sandbox_warm() - open the link ahead of the first exec */
+void sandbox_warm(struct sandbox *sandbox);
+
+/** sandbox_state_name() - as the API names it */
+const char *sandbox_state_name(enum sandbox_state state);
+
+struct sandbox *sandbox_ref(struct sandbox *sandbox);
+
+/** sandbox_unref() - NULL is fine */
+void sandbox_unref(struct sandbox *sandbox);

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "sandbox/spec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/units.h"
+
+#define LABEL_NAME_MAX 63
+#define LABEL_PREFIX_MAX 253
+#define RESERVED_PREFIX "opensandbox.io/"
+
+void spec_init(struct spec *spec)
+{
+	static const struct limits defaults = LIMITS_DEFAULTS;
+
+	memset(spec, 0, sizeof(*spec));
+	spec->limits = defaults;
+	strv_init(&spec->env, SPEC_ENV_MAX, SPEC_STRINGS_BYTES);
+	strv_init(&spec->metadata, 2 * SPEC_METADATA_MAX, SPEC_METADATA_BYTES);
+	strv_init(&spec->entrypoint, SPEC_ARGS_MAX, SPEC_STRINGS_BYTES);
+}
+
+void spec_deinit(struct spec *spec)
+{
+	strv_deinit(&spec->env);
+	strv_deinit(&spec->metadata);
+	strv_deinit(&spec->entrypoint);
+	free(spec->volumes);
+	spec->volumes = NULL;
+}
+
+int spec_set_image(struct spec *spec, const char *in_image, struct err *err)
+{
+	if (strcmp(in_image, "host") != 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "image '%.100s' isn't here; allowed: host",
+			       in_image);
+	memcpy(spec->image, "host", sizeof("host"));
+	return 0;
+}
+
+/* One limit: how it's read, what is allowed, where it goes. */
+struct limit_rule {
+	const char *key;
+	enum {
+		LIMIT_SIZE,
+		LIMIT_COUNT,
+		LIMIT_CPUS
+	} kind;
+	uint64_t min, max;
+	size_t offset; /* in struct limits */
+};
+
+static const struct limit_rule limit_rules[] = {
+	{ "memory", LIMIT_SIZE, LIMITS_MIN_MEMORY, INT64_MAX,
+	  offsetof(struct limits, memory_bytes) },
+	{ "disk", LIMIT_SIZE, LIMITS_MIN_DISK, INT64_MAX,
+	  offsetof(struct limits, disk_bytes) },
+	{ "shm", LIMIT_SIZE, 4096, INT64_MAX,
+	  offsetof(struct limits, shm_bytes) },
+	{ "cpu", LIMIT_CPUS, 1, UINT32_MAX,
+	  offsetof(struct limits, cpu_milli) },
+	{ "pids", LIMIT_COUNT, 1, LIMITS_MAX_PIDS,
+	  offsetof(struct limits, pids) },
+	{ "inodes", LIMIT_COUNT, 1, LIMITS_MAX_INODES,
+	  offsetof(struct limits, inodes) },
+	{ "nofile", LIMIT_COUNT, 1, LIMITS_MAX_NOFILE,
+	  offsetof(struct limits, nofile) },
+};
+
+static const char *const kind_allowed[] = {
+	[LIMIT_SIZE] = UNITS_SIZE_ALLOWED,
+	[LIMIT_COUNT] = UNITS_COUNT_ALLOWED,
+	[LIMIT_CPUS] = UNITS_CPUS_ALLOWED,
+};
+
+static int parse_limit(const struct limit_rule *rule, const char *in_value,
+		       uint64_t *ret_value)
+{
+	uint32_t milli;
+	int r;
+
+	switch (rule->kind) {
+	case LIMIT_SIZE:
+		return units_parse_size(in_value, ret_value);
+	case LIMIT_COUNT:
+		return units_parse_count(in_value, rule->max, ret_value);
+	case LIMIT_CPUS:
+		r = units_parse_cpus(in_value, &milli);
+		if (r == 0)
+			*ret_value = milli;
+		return r;
+	}
+	return -EINVAL;
+}
+
+static int set_limit(struct spec *spec, const struct limit_rule *rule,
+		     const char *in_value, struct err *err)
+{
+	uint8_t *at = (uint8_t *)&spec->limits + rule->offset;
+	uint64_t value;
+	uint32_t value32;
+	int r;
+
+	r = parse_limit(rule, in_value, &value);
+	if (r == -EINVAL)
+		return err_set(err, ERR_INVALID, 0, "%s '%.60s': must be %s",
+			       rule->key, in_value, kind_allowed[rule->kind]);
+	if (r < 0 || value > rule->max)
+		return err_set(err, ERR_INVALID, 0, "%s '%.60s': too large",
+			       rule->key, in_value);
+	if (value < rule->min)
+		return err_set(err, ERR_INVALID, 0,
+			       "%s '%.60s': must be at least %llu", rule->key,
+			       in_value, (unsigned long long)rule->min);
+	if (rule->kind == LIMIT_SIZE) {
+		memcpy(at, &value, sizeof(value));
+	} else {
+		value32 = (uint32_t)value;
+		memcpy(at, &value32, sizeof(value32));
+	}
+	if (strcmp(rule->key, "disk") == 0)
+		spec->has_disk = true;
+	return 0;
+}
+
+int spec_set_limit(struct spec *spec, const char *in_key, const char *in_value,
+		   struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(limit_rules); i++)
+		if (strcmp(limit_rules[i].key, in_key) == 0)
+			return set_limit(spec, &limit_rules[i], in_value, err);
+	/* Ignoring it would be the same as having no such limit. */
+	return err_set(err, ERR_INVALID, 0,
+		       "limit '%.60s' isn't known; allowed: memory cpu pids "
+		       "disk inodes nofile shm",
+		       in_key);
+}
+
+int spec_set_timeout(struct spec *spec, int64_t in_seconds, struct err *err)
+{
+	const int64_t ten_years = 10ll * 365 * 24 * 3600;
+
+	if (in_seconds < SPEC_TIMEOUT_MIN_S || in_seconds > ten_years)
+		return err_set(err, ERR_INVALID, 0,
+			       "timeout %lld: must be from %d seconds to ten "
+			       "years, or absent for none",
+			       (long long)in_seconds, SPEC_TIMEOUT_MIN_S);
+	spec->timeout_s = (uint64_t)in_seconds;
+	return 0;
+}
+
+static bool is_alnum(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+/* Letters and digits at both ends; @inside allowed between them. */
+static bool word_ok(const char *text, size_t len, const char *inside)
+{
+	if (len == 0 || !is_alnum(text[0]) || !is_alnum(text[len - 1]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!is_alnum(text[i]) && !strchr(inside, text[i]))
+			return false;
+	return true;
+}
+
+/* DNS labels joined by dots, lower case. */
+static bool prefix_ok(const char *text, size_t len)
+{
+	size_t start = 0;
+
+	if (len == 0 || len > LABEL_PREFIX_MAX)
+		return false;
+	for (size_t i = 0; i <= len; i++) {
+		if (i < len && text[i] >= 'A' && text[i] <= 'Z')
+			return false;
+		if (i < len && text[i] != '.')
+			continue;
+		if (!word_ok(text + start, i - start, "-"))
+			return false;
+		start = i + 1;
+	}
+	return true;
+}
+
+bool spec_label_ok(const char *key, const char *value)
+{
+	const char *slash = strchr(key, '/');
+	const char *name = slash ? slash + 1 : key;
+	size_t value_len = value ? strlen(value) : 0;
+
+	if (slash && !prefix_ok(key, (size_t)(slash - key)))
+		return false;
+	if (strlen(name) > LABEL_NAME_MAX ||
+	    !word_ok(name, strlen(name), "-_."))
+		return false;
+	return value_len == 0 || (value_len <= LABEL_NAME_MAX &&
+				  word_ok(value, value_len, "-_."));
+}
+
+int spec_add_metadata(struct spec *spec, const char *in_key,
+		      const char *in_value, struct err *err)
+{
+	int r;
+
+	if (strncmp(in_key, RESERVED_PREFIX, strlen(RESERVED_PREFIX)) == 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "metadata '%.100s': keys under " RESERVED_PREFIX
+			       " are reserved",
+			       in_key);
+	if (!spec_label_ok(in_key, in_value))
+		return err_set(err, ERR_INVALID, 0,
+			       "metadata '%.80s': keys and values must be at "
+			       "most 63 of [A-Za-z0-9._-], with a letter or "
+			       "digit at both ends",
+			       in_key);
+	r = strv_add(&spec->metadata, in_key);
+	if (r == 0)
+		r = strv_add(&spec->metadata, in_value);
+	if (r < 0)
+		return err_set(err, ERR_INVALID, -r,
+			       "metadata: more than %d entries",
+			       SPEC_METADATA_MAX);
+	return 0;
+}
+
+int spec_add_env(struct spec *spec, const char *in_key, const char *in_value,
+		 struct err *err)
+{
+	int r = strv_set_env(&spec->env, in_key, in_value);
+
+	if (r == -EINVAL)
+		return err_set(err, ERR_INVALID, 0,
+			       "env '%.100s': a name is needed, without '='",
+			       in_key);
+	if (r < 0)
+		return err_set(err, ERR_INVALID, -r,
+			       "env: at most %d entries and %u bytes",
+			       SPEC_ENV_MAX, SPEC_STRINGS_BYTES);
+	return 0;
+}
+
+int spec_add_entrypoint(struct spec *spec, const char *in_arg, struct err *err)
+{
+	int r = strv_add(&spec->entrypoint, in_arg);
+
+	if (r < 0)
+		return err_set(err, ERR_INVALID, -r,
+			       "entrypoint: at most %d arguments and %u bytes",
+			       SPEC_ARGS_MAX, SPEC_STRINGS_BYTES);
+	return 0;
+}
+
+/* Absolute, and without "." or ".." or empty parts that could surprise. */
+static bool path_ok(const char *path)
+{
+	size_t len = strlen(path);
+	const char *p = path;
+
+	if (*path != '/' || len > VOLUME_PATH_MAX)
+		return false;
+	while (*p) {
+		size_t part;
+
+		p++;
+		part = strcspn(p, "/");
+		if (part == 0 && *p)
+			return false;
+		if ((part == 1 && p[0] == '.') ||
+		    (part == 2 && p[0] == '.' && p[1] == '.'))
+			return false;
+		p += part;
+	}
+	return true;
+}
+
+int spec_add_volume(struct spec *spec, const char *in_source,
+		    const char *in_target, bool read_only, struct err *err)
+{
+	struct broker_volume *volume;
+
+	if (!path_ok(in_source))
+		return err_set(err, ERR_INVALID, 0,
+			       "volume source '%.100s': must be an absolute "
+			       "path without '.' and '..'",
+			       in_source);
+	if (!path_ok(in_target) || in_target[1] == '\0')
+		return err_set(err, ERR_INVALID, 0,
+			       "volume target '%.100s': must be an absolute "
+			       "path below / without '.' and '..'",
+			       in_target);
+	if (spec->num_volumes == VOLUMES_MAX)
+		return err_set(err, ERR_INVALID, 0, "more than %d volumes",
+			       VOLUMES_MAX);
+	volume = reallocarray(spec->volumes, spec->num_volumes + 1,
+			      sizeof(*volume));
+	if (!volume)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "add a volume");
+	spec->volumes = volume;
+	volume += spec->num_volumes++;
+	memset(volume, 0, sizeof(*volume));
+	memcpy(volume->source, in_source, strlen(in_source));
+	memcpy(volume->target, in_target, strlen(in_target));
+	if (read_only)
+		volume->flags |= VOLUME_READ_ONLY;
+	return 0;
+}
+
+int spec_finish(struct spec *spec, struct err *err)
+{
+	struct limits *limits = &spec->limits;
+
+	if (spec->image[0] == '\0')
+		return err_set(err, ERR_INVALID, 0,
+			       "image is missing; allowed: host");
+	/* A default must never be what makes a small sandbox impossible. */
+	if (!spec->has_disk && limits->disk_bytes > limits->memory_bytes / 2)
+		limits->disk_bytes = limits->memory_bytes / 2;
+	if (limits->shm_bytes > limits->memory_bytes)
+		limits->shm_bytes = limits->memory_bytes;
+	return 0;
+}
+
+bool spec_entrypoint_idles(const struct spec *spec)
+{
+	const char *name = strv_first(&spec->entrypoint);
+	const char *second, *third, *slash;
+
+	if (!name)
+		return true;
+	second = strv_next(&spec->entrypoint, name);
+	third = second ? strv_next(&spec->entrypoint, second) : NULL;
+	slash = strrchr(name, '/');
+	if (slash)
+		name = slash + 1;
+	if (strcmp(name, "sleep") == 0)
+		return spec->entrypoint.num == 2;
+	return strcmp(name, "tail") == 0 && spec->entrypoint.num == 3 &&
+	       strcmp(second, "-f") == 0 && strcmp(third, "/dev/null") == 0;
+}

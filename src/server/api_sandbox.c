@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * api_sandbox - /health and /sandboxes
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "http/url.h"
+#include "sandbox/sandbox.h"
+#include "server/api.h"
+#include "server/conn.h"
+#include "server/create_body.h"
+#include "server/env.h"
+#include "server/json.h"
+#include "server/reply.h"
+#include "server/run.h"
+#include "server/server.h"
+
+#define PAGE_SIZE_MAX 200
+#define PAGE_SIZE_DEFAULT 20
+#define PAGE_MAX 1000000
+#define STATES_MAX 8
+#define FILTERS_MAX 64
+#define FILTER_BYTES_MAX 8192
+
+void api_health(struct request *req)
+{
+	struct buf body auto_clean(buf_deinit) = BUF_NULL;
+
+	buf_init(&body, 64);
+	buf_adds(&body, "{\"status\":\"healthy\"}");
+	reply_json(req, 200, &body);
+}
+
+static void put_limits(struct json_out *json, const struct limits *limits)
+{
+	const struct {
+		const char *key;
+		uint64_t value;
+		const char *unit;
+	} rows[] = {
+		{ "memory", limits->memory_bytes, "" },
+		{ "cpu", limits->cpu_milli, "m" },
+		{ "pids", limits->pids, "" },
+		{ "disk", limits->disk_bytes, "" },
+		{ "inodes", limits->inodes, "" },
+		{ "nofile", limits->nofile, "" },
+		{ "shm", limits->shm_bytes, "" },
+	};
+	char text[32];
+
+	json_open(json, "resourceLimits", '{');
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		(void)snprintf(text, sizeof(text), "%llu%s",
+			       (unsigned long long)rows[i].value, rows[i].unit);
+		json_put_text(json, rows[i].key, text);
+	}
+	json_close(json, '}');
+}
+
+static void put_status(struct json_out *json, const struct sandbox *sandbox)
+{
+	json_open(json, "status", '{');
+	json_put_text(json, "state", sandbox_state_name(sandbox->state));
+	if (sandbox->state == SANDBOX_FAILED) {
+		json_put_text(json, "reason", "SANDBOX_ENDED");
+		json_put_text(json, "message", sandbox->message);
+	}
+	json_put_time(json, "lastTransitionAt", sandbox->changed_us);
+	json_close(json, '}');
+}
+
+/* @full: with what the answer to a create leaves out. */
+static void put_sandbox(struct json_out *json, const struct sandbox *sandbox,
+			bool full)
+{
+	const struct spec *spec = &sandbox->spec;
+
+	json_open(json, NULL, '{');
+	json_put_text(json, "id", sandbox->id);
+	if (full) {
+		json_open(json, "image", '{');
+		json_put_text(json, "uri", spec->image);
+		json_close(json, '}');
+	}
+	put_status(json, sandbox);
+	if (spec->metadata.num) {
+		const char *value;
+
+		json_open(json, "metadata", '{');
+		for (const char *key = strv_first(&spec->metadata); key;
+		     key = strv_next(&spec->metadata, value)) {
+			value = strv_next(&spec->metadata, key);
+			json_put_text(json, key, value);
+		}
+		json_close(json, '}');
+	}
+	json_open(json, "entrypoint", '[');
+	strv_for_each(arg, &spec->entrypoint) json_put_text(json, NULL, arg);
+	json_close(json, ']');
+	if (sandbox->expires_us)
+		json_put_time(json, "expiresAt", sandbox->expires_us);
+	json_put_time(json, "createdAt", sandbox->created_us);
+	if (full)
+		put_limits(json, &spec->limits);
+	json_close(json, '}');
+}
+
+static void reply_with_sandbox(struct request *req, unsigned int status,
+			       const struct sandbox *sandbox)
+{
+	struct buf body auto_clean(buf_deinit) = BUF_NULL;
+	struct json_out json = { .buf = &body };
+
+	buf_init(&body, CONN_OUT_MAX);
+	put_sandbox(&json, sandbox, status == 200);
+	reply_json(req, status, &body);
+}
+
+/* A create on its way through the broker. */
+struct creation {
+	struct request *req;
+	struct sandbox *sandbox;
+};
+
+static void creation_free(struct creation *creation)
+{
+	if (!creation)
+		return;
+	request_unref(creation->req);
+	sandbox_unref(creation->sandbox);
+	free(creation);
+}
+DEFINE_AUTO(struct creation *, creation_free);
+
+static void entrypoint_started(void *ctx, int32_t pid)
+{
+	(void)ctx;
+	(void)pid;
+}
+
+static void entrypoint_output(void *ctx, enum run_stream stream,
+			      const uint8_t *data, size_t len)
+{
+	(void)ctx;
+	(void)stream;
+	(void)data;
+	(void)len;
+}
+
+static void entrypoint_done(void *ctx, const struct run_result *result)
+{
+	(void)ctx;
+	(void)result;
+}
+
+/* It is nobody's business how it ends: the sandbox goes on. */
+static void start_entrypoint(struct server *server, struct sandbox *sandbox)
+{
+	static const struct run_ops ops = {
+		.started = entrypoint_started,
+		.output = entrypoint_output,
+		.done = entrypoint_done,
+	};
+	struct strv env auto_clean(strv_deinit) = { 0 };
+	struct run_spec spec = {
+		.argv = &sandbox->spec.entrypoint,
+		.env = &env,
+		.cwd = ENV_WORKDIR,
+		.no_output = true,
+	};
+	struct err err = ERR_NULL;
+	struct run *run;
+
+	if (env_init(&env, &sandbox->spec, 0, &err) < 0 ||
+	    run_start(server, sandbox, &spec, &ops, NULL, &run, &err) < 0)
+		server_log("sandbox %s: entrypoint: %s", sandbox->id, err.msg);
+}
+
+/* What the broker refuses about a spec is mostly about its volumes. */
+static void reply_refusal(struct request *req, const struct err *err)
+{
+	switch (err->kind) {
+	case ERR_DENIED:
+		reply_error(req, 400, "VOLUME::HOST_PATH_NOT_ALLOWED", "%s",
+			    err->msg);
+		return;
+	case ERR_NOT_FOUND:
+		reply_error(req, 400, "VOLUME::HOST_PATH_NOT_FOUND", "%s",
+			    err->msg);
+		return;
+	case ERR_INVALID:
+		reply_err(req, "SANDBOX::INVALID_PARAMETER", err);
+		return;
+	case ERR_QUOTA:
+		reply_err(req, "SANDBOX::QUOTA_EXCEEDED", err);
+		return;
+	case ERR_UNSUPPORTED:
+		reply_err(req, "SANDBOX::API_NOT_SUPPORTED", err);
+		return;
+	default:
+		reply_err(req, "SANDBOX::START_FAILED", err);
+		return;
+	}
+}
+
+static void on_created(void *ctx, const struct err *err)
+{
+	struct creation *creation auto_clean(creation_freep) = ctx;
+	struct request *req = creation->req;
+	struct sandbox *sandbox = creation->sandbox;
+	struct conn *conn = req->conn;
+
+	if (err) {
+		reply_refusal(req, err);
+		return;
+	}
+	/* Nobody knows its id, and nobody ever will. */
+	if (!conn) {
+		sandbox_destroy(sandbox, NULL, NULL);
+		return;
+	}
+	reply_with_sandbox(req, 202, sandbox);
+	conn_flush(conn);
+	if (!spec_entrypoint_idles(&sandbox->spec))
+		start_entrypoint(req->server, sandbox);
+	else
+		sandbox_warm(sandbox); /* while the client reads */
+}
+
+void api_sandbox_create(struct request *req)
+{
+	struct creation *creation auto_clean(creation_freep) = NULL;
+	json_t *body auto_json = NULL;
+	struct err err = ERR_NULL;
+	const char *code = "SANDBOX::INVALID_PARAMETER";
+	struct spec spec;
+	bool bound;
+
+	body = json_read(buf_data(&req->body), buf_len(&req->body), &err);
+	if (!body) {
+		reply_err(req, code, &err);
+		return;
+	}
+	spec_init(&spec);
+	if (create_body_read(body, &spec, &bound, &code, &err) < 0) {
+		spec_deinit(&spec);
+		reply_err(req, code, &err);
+		return;
+	}
+	creation = calloc(1, sizeof(*creation));
+	if (!creation) {
+		spec_deinit(&spec);
+		request_abort(req);
+		return;
+	}
+	if (sandbox_create(&req->server->sandboxes, &spec, req->domain,
+			   on_created, creation, &creation->sandbox,
+			   &err) < 0) {
+		creation->sandbox = NULL;
+		reply_refusal(req, &err);
+		return;
+	}
+	if (bound)
+		creation->sandbox->bound_to = req->conn;
+	sandbox_ref(creation->sandbox);
+	creation->req = request_ref(req);
+	(void)take_ptr(creation);
+	server_wake(req->server);
+}
+
+/* What a list is asked to leave out. */
+struct filter {
+	unsigned int num_states;
+	char state[STATES_MAX][16];
+	struct strv metadata; /* key, value, key, value ... */
+	int64_t page, page_size;
+};
+
+/* "a=b&c=d" inside one query value: decoded a second time, tolerantly. */
+static int read_metadata_filter(struct filter *filter, const char *in_text)
+{
+	const char *cursor = in_text;
+	char key[512], value[512];
+	int r;
+
+	for (;;) {
+		const char *before = cursor;
+
+		r = http_query_next(&cursor, key, sizeof(key), value,
+				    sizeof(value));
+		if (r == -ENOENT)
+			return 0;
+		if (r == -EINVAL) {
+			/* Not encoded twice: a literal '%'. */
+			size_t len = strcspn(before, "&");
+			size_t key_len = strcspn(before, "=&");
+
+			if (key_len >= len || key_len >= sizeof(key) ||
+			    len - key_len > sizeof(value))
+				return -EINVAL;
+			memcpy(key, before, key_len);
+			key[key_len] = '\0';
+			memcpy(value, before + key_len + 1, len - key_len - 1);
+			value[len - key_len - 1] = '\0';
+			cursor = before + len;
+		} else if (r < 0 || key[0] == '\0') {
+			return -EINVAL;
+		}
+		if (strv_add(&filter->metadata, key) < 0 ||
+		    strv_add(&filter->metadata, value) < 0)
+			return -E2BIG;
+	}
+}
+
+static int read_number(const char *text, int64_t max, int64_t *ret_value)
+{
+	int64_t value = 0;
+
+	if (*text == '\0')
+		return -EINVAL;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return -EINVAL;
+		value = value * 10 + (*text - '0');
+		if (value > max)
+			return -ERANGE;
+	}
+	if (value == 0)
+		return -ERANGE;
+	*ret_value = value;
+	return 0;
+}
+
+static int read_filter_pair(struct filter *filter, const char *key,
+			    const char *value, const char **ret_code,
+			    struct err *err)
+{
+	*ret_code = "SANDBOX::INVALID_PARAMETER";
+	if (strcmp(key, "page") == 0 &&
+	    read_number(value, PAGE_MAX, &filter->page) < 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "page '%.40s': must be from 1 to %d", value,
+			       PAGE_MAX);
+	if (strcmp(key, "pageSize") == 0 &&
+	    read_number(value, PAGE_SIZE_MAX, &filter->page_size) < 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "pageSize '%.40s': must be from 1 to %d", value,
+			       PAGE_SIZE_MAX);
+	if (strcmp(key, "state") == 0) {
+		if (filter->num_states == STATES_MAX ||
+		    strlen(value) >= sizeof(filter->state[0]))
+			return err_set(err, ERR_INVALID, 0,
+				       "state '%.40s': not a state", value);
+		memcpy(filter->state[filter->num_states++], value,
+		       strlen(value) + 1);
+	}
+	if (strcmp(key, "metadata") == 0 &&
+	    read_metadata_filter(filter, value) < 0) {
+		*ret_code = "INVALID_METADATA_FORMAT";
+		return err_set(err, ERR_INVALID, 0,
+			       "metadata: must be key=value, joined by &");
+	}
+	return 0;
+}
+
+static int read_filter(const char *query, struct filter *filter,
+		       const char **ret_code, struct err *err)
+{
+	char key[32];
+	char value[FILTER_BYTES_MAX];
+	int r;
+
+	for (;;) {
+		r = http_query_next(&query, key, sizeof(key), value,
+				    sizeof(value));
+		if (r == -ENOENT)
+			return 0;
+		*ret_code = "SANDBOX::INVALID_PARAMETER";
+		if (r < 0)
+			return err_set(err, ERR_INVALID, 0, "malformed query");
+		r = read_filter_pair(filter, key, value, ret_code, err);
+		if (r < 0)
+			return r;
+	}
+}
+
+/* The value of a metadata key, or NULL. */
+static const char *metadata_get(const struct strv *metadata, const char *want)
+{
+	const char *value;
+
+	for (const char *key = strv_first(metadata); key;
+	     key = strv_next(metadata, value)) {
+		value = strv_next(metadata, key);
+		if (strcmp(key, want) == 0)
+			return value;
+	}
+	return NULL;
+}
+
+static bool passes(const struct filter *filter, const struct sandbox *sandbox)
+{
+	const char *name = sandbox_state_name(sandbox->state);
+	bool ok = filter->num_states == 0;
+	const char *value;
+
+	for (unsigned int i = 0; i < filter->num_states; i++)
+		ok = ok || strcasecmp(filter->state[i], name) == 0;
+	for (const char *key = strv_first(&filter->metadata); key && ok;
+	     key = strv_next(&filter->metadata, value)) {
+		const char *have = metadata_get(&sandbox->spec.metadata, key);
+
+		value = strv_next(&filter->metadata, key);
+		ok = have && strcmp(have, value) == 0;
+	}
+	return ok;
+}
+
+static void put_list(struct json_out *json, const struct request *req,
+		     const struct filter *filter)
+{
+	int64_t first = (filter->page - 1) * filter->page_size;
+	int64_t total = 0;
+	int64_t pages;
+
+	json_open(json, NULL, '{');
+	json_open(json, "items", '[');
+	for (struct sandbox *s = req->server->sandboxes.newest; s;
+	     s = s->older) {
+		if (!sandbox_visible(s, req->domain) || !passes(filter, s))
+			continue;
+		if (total >= first && total < first + filter->page_size)
+			put_sandbox(json, s, true);
+		total++;
+	}
+	json_close(json, ']');
+	pages = (total + filter->page_size - 1) / filter->page_size;
+	json_open(json, "pagination", '{');
+	json_put_int(json, "page", filter->page);
+	json_put_int(json, "pageSize", filter->page_size);
+	json_put_int(json, "totalItems", total);
+	json_put_int(json, "totalPages", pages);
+	json_put_bool(json, "hasNextPage", filter->page < pages);
+	json_close(json, '}');
+	json_close(json, '}');
+}
+
+void api_sandbox_list(struct request *req)
+{
+	struct filter filter = { .page = 1, .page_size = PAGE_SIZE_DEFAULT };
+	struct buf body auto_clean(buf_deinit) = BUF_NULL;
+	struct json_out json = { .buf = &body };
+	struct err err = ERR_NULL;
+	const char *code;
+
+	strv_init(&filter.metadata, 2 * FILTERS_MAX, FILTER_BYTES_MAX);
+	if (read_filter(req->head->query, &filter, &code, &err) < 0) {
+		reply_err(req, code, &err);
+	} else {
+		buf_init(&body, CONN_OUT_MAX - HTTP_HEAD_MAX);
+		put_list(&json, req, &filter);
+		reply_json(req, 200, &body);
+	}
+	strv_deinit(&filter.metadata);
+}
+
+void api_sandbox_get(struct request *req)
+{
+	struct sandbox *sandbox = reply_sandbox(req);
+
+	if (sandbox)
+		reply_with_sandbox(req, 200, sandbox);
+}
+
+static void on_deleted(void *ctx, const struct err *err)
+{
+	struct request *req = ctx;
+
+	if (err)
+		reply_err(req, "SANDBOX::DELETE_FAILED", err);
+	else
+		reply_empty(req, 204);
+	request_unref(req);
+}
+
+void api_sandbox_delete(struct request *req)
+{
+	struct sandbox *sandbox = reply_sandbox(req);
+
+	if (sandbox)
+		sandbox_destroy(sandbox, on_deleted, request_ref(req));
+}
+
+/* Always a path below this server: no scheme, and the port at its end. */
+void api_sandbox_endpoint(struct request *req)
+{
+	struct buf body auto_clean(buf_deinit) = BUF_NULL;
+	struct buf endpoint auto_clean(buf_deinit) = BUF_NULL;
+	struct json_out json = { .buf = &body };
+	const char *host = http_head_get(req->head, "Host");
+	struct sandbox *sandbox = reply_sandbox(req);
+	char expires[32];
+
+	if (!sandbox)
+		return;
+	if (req->port == 0) {
+		reply_error(req, 400, "SANDBOX::INVALID_PARAMETER",
+			    "the port must be from 1 to 65535");
+		return;
+	}
+	if (http_query_get(req->head->query, "expires", expires,
+			   sizeof(expires)) != -ENOENT) {
+		reply_error(req, 400, "SANDBOX::API_NOT_SUPPORTED",
+			    "signed endpoints (expires) aren't served here");
+		return;
+	}
+	buf_init(&endpoint, HTTP_HEAD_MAX + 128);
+	buf_addf(&endpoint, "%s/sandboxes/%s/proxy/%u",
+		 host && *host ? host : "localhost", sandbox->id, req->port);
+	buf_init(&body, 8 * HTTP_HEAD_MAX);
+	json_open(&json, NULL, '{');
+	json_put_bytes(&json, "endpoint", buf_data(&endpoint),
+		       buf_len(&endpoint));
+	json_close(&json, '}');
+	reply_json(req, 200, &body);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "server/create_body.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "sandbox/spec.h"
+#include "server/json.h"
+
+#define VOLUME_NAME_MAX 63
+
+/* A handler per top-level field; called in this order, present or not. */
+struct field {
+	const char *key;
+	const char *code; /* of a failure */
+	int (*read)(const json_t *body, const char *key, struct spec *spec,
+		    struct err *err);
+};
+
+/* {"uri":"host"}, or the name alone. */
+static int read_image(const json_t *body, const char *key, struct spec *spec,
+		      struct err *err)
+{
+	const json_t *image = json_object_get(body, key);
+	const char *uri;
+
+	if (!image || json_is_null(image))
+		return err_set(err, ERR_INVALID, 0,
+			       "image is missing; allowed: host");
+	uri = json_is_string(image)
+		      ? json_string_value(image)
+		      : json_string_value(json_object_get(image, "uri"));
+	if (!uri)
+		return err_set(err, ERR_INVALID, 0,
+			       "image: must be {\"uri\": NAME}; allowed: host");
+	return spec_set_image(spec, uri, err);
+}
+
+static int read_timeout(const json_t *body, const char *key, struct spec *spec,
+			struct err *err)
+{
+	int64_t seconds;
+	int r = json_get_int(body, key, INT64_MIN, INT64_MAX, &seconds, err);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	return spec_set_timeout(spec, seconds, err);
+}
+
+/* An object of strings, given one by one; null values are skipped. */
+static int read_strings(const json_t *body, const char *key, struct spec *spec,
+			int (*add)(struct spec *spec, const char *in_key,
+				   const char *in_value, struct err *err),
+			struct err *err)
+{
+	const json_t *object;
+	const json_t *value;
+	const char *name;
+	int r = json_get_object(body, key, &object, err);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	json_object_foreach((json_t *)(uintptr_t)object, name, value)
+	{
+		if (json_is_null(value))
+			continue;
+		if (!json_is_string(value))
+			return err_set(err, ERR_INVALID, 0,
+				       "%s '%.100s': must be a string", key,
+				       name);
+		r = add(spec, name, json_string_value(value), err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int read_limits(const json_t *body, const char *key, struct spec *spec,
+		       struct err *err)
+{
+	return read_strings(body, key, spec, spec_set_limit, err);
+}
+
+static int read_env(const json_t *body, const char *key, struct spec *spec,
+		    struct err *err)
+{
+	return read_strings(body, key, spec, spec_add_env, err);
+}
+
+static int read_metadata(const json_t *body, const char *key, struct spec *spec,
+			 struct err *err)
+{
+	return read_strings(body, key, spec, spec_add_metadata, err);
+}
+
+static int read_entrypoint(const json_t *body, const char *key,
+			   struct spec *spec, struct err *err)
+{
+	static const char *const waits[] = { "tail", "-f", "/dev/null" };
+	const json_t *array;
+	const json_t *arg;
+	size_t i;
+	int r = json_get_array(body, key, &array, err);
+
+	if (r < 0)
+		return r;
+	if (r == 1) {
+		for (i = 0; i < ARRAY_SIZE(waits) && r >= 0; i++)
+			r = spec_add_entrypoint(spec, waits[i], err);
+		return r < 0 ? r : 0;
+	}
+	if (json_array_size(array) == 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "entrypoint: must not be empty");
+	json_array_foreach(array, i, arg)
+	{
+		if (!json_is_string(arg))
+			return err_set(err, ERR_INVALID, 0,
+				       "entrypoint: must be strings");
+		r = spec_add_entrypoint(spec, json_string_value(arg), err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* A DNS label, as clients' own checks have it. */
+static bool volume_name_ok(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len == 0 || len > VOLUME_NAME_MAX || name[0] == '-' ||
+	    name[len - 1] == '-')
+		return false;
+	return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+}
+
+static bool name_used_before(const json_t *volumes, size_t index,
+			     const char *name)
+{
+	for (size_t i = 0; i < index; i++) {
+		const char *other = json_string_value(
+			json_object_get(json_array_get(volumes, i), "name"));
+
+		if (other && strcmp(other, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int read_volume(const json_t *volumes, size_t index, struct spec *spec,
+		       struct err *err)
+{
+	const json_t *volume = json_array_get(volumes, index);
+	const json_t *host;
+	const char *name = "";
+	const char *source = NULL;
+	const char *target = NULL;
+	bool read_only = false;
+
+	if (json_get_text(volume, "name", &name, err) < 0 ||
+	    json_get_text(volume, "mountPath", &target, err) < 0 ||
+	    json_get_bool(volume, "readOnly", &read_only, err) < 0)
+		return -EINVAL;
+	if (!volume_name_ok(name) || name_used_before(volumes, index, name))
+		return err_set(err, ERR_INVALID, 0,
+			       "volume '%.80s': the name must be a unique DNS "
+			       "label of at most %d characters",
+			       name, VOLUME_NAME_MAX);
+	if (!target)
+		return err_set(err, ERR_INVALID, 0,
+			       "volume '%s': mountPath is missing", name);
+	if (json_get_object(volume, "host", &host, err) != 0 ||
+	    json_get_text(host, "path", &source, err) != 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "volume '%s': only host{path} is served here",
+			       name);
+	if (json_object_get(volume, "subPath"))
+		return err_set(err, ERR_INVALID, 0,
+			       "volume '%s': subPath isn't served here", name);
+	return spec_add_volume(spec, source, target, read_only, err);
+}
+
+static int read_volumes(const json_t *body, const char *key, struct spec *spec,
+			struct err *err)
+{
+	const json_t *array;
+	int r = json_get_array(body, key, &array, err);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		if (!json_is_object(json_array_get(array, i)))
+			return err_set(err, ERR_INVALID, 0,
+				       "volumes: must be objects");
+		r = read_volume(array, i, spec, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* What we can't do yet must not look as if we did it. */
+static int refuse_if_present(const json_t *body, const char *key,
+			     struct spec *spec, struct err *err)
+{
+	const json_t *value = json_object_get(body, key);
+
+	(void)spec;
+	if (!value || json_is_null(value) || json_is_false(value))
+		return 0;
+	return err_set(err, ERR_INVALID, 0, "%s isn't served here", key);
+}
+
+static int read_platform(const json_t *body, const char *key, struct spec *spec,
+			 struct err *err)
+{
+	const json_t *platform;
+	const char *os = "linux";
+	int r = json_get_object(body, key, &platform, err);
+
+	(void)spec;
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = json_get_text(platform, "os", &os, err);
+	if (r < 0)
+		return r;
+	if (strcmp(os, "linux") != 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "platform.os '%.20s': allowed: linux", os);
+	return 0;
+}
+
+static const struct field fields[] = {
+	{ "snapshotId", "SNAPSHOT::NOT_IMPLEMENTED", refuse_if_present },
+	{ "image", "IMAGE::NOT_FOUND", read_image },
+	{ "entrypoint", "SANDBOX::INVALID_PARAMETER", read_entrypoint },
+	{ "timeout", "SANDBOX::INVALID_PARAMETER", read_timeout },
+	{ "resourceLimits", "SANDBOX::INVALID_PARAMETER", read_limits },
+	{ "env", "SANDBOX::INVALID_PARAMETER", read_env },
+	{ "metadata", "SANDBOX::INVALID_METADATA_LABEL", read_metadata },
+	{ "platform", "SANDBOX::INVALID_PARAMETER", read_platform },
+	{ "networkPolicy", "SANDBOX::INVALID_PARAMETER", refuse_if_present },
+	{ "credentialProxy", "SANDBOX::INVALID_PARAMETER", refuse_if_present },
+	{ "secureAccess", "SANDBOX::INVALID_PARAMETER", refuse_if_present },
+	{ "volumes", "VOLUME::INVALID_VOLUME", read_volumes },
+};
+
+/* Clients' extensions are opaque; one is ours. */
+static int read_bound(const json_t *body, bool *ret_bound, struct err *err)
+{
+	const json_t *extensions;
+	const char *bind = "";
+	int r = json_get_object(body, "extensions", &extensions, err);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = json_get_text(extensions, "osb.bind", &bind, err);
+	if (r < 0)
+		return r;
+	if (*bind && strcmp(bind, "connection") != 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "osb.bind '%.40s': allowed: connection", bind);
+	*ret_bound = *bind != '\0';
+	return 0;
+}
+
+int create_body_read(const json_t *body, struct spec *spec, bool *ret_bound,
+		     const char **ret_code, struct err *err)
+{
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		r = fields[i].read(body, fields[i].key, spec, err);
+		if (r < 0) {
+			*ret_code = fields[i].code;
+			return r;
+		}
+	}
+	*ret_code = "SANDBOX::INVALID_PARAMETER";
+	*ret_bound = false;
+	r = read_bound(body, ret_bound, err);
+	return r < 0 ? r : spec_finish(spec, err);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * osbd - the unprivileged HTTP front
+ *
+ * Purpose:    serve the API; everything that needs privilege is asked of the
+ *             broker, everything inside a sandbox of its init.
+ * Process:    osbd; started and restarted by osb-broker, as a user that owns
+ *             nothing, with the descriptors of enum osbd_fd and no others.
+ * Input from: clients and sandboxes: hostile. The broker: trusted.
+ * Threading:  one thread.
+ */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "server/server.h"
+
+static int parse_options(int argc, char **argv,
+			 struct server_options *ret_options)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--private") == 0) {
+			ret_options->private = true;
+		} else if (strcmp(argv[i], "--keys") == 0) {
+			ret_options->has_keys = true;
+		} else if (strcmp(argv[i], "--idle-exit") == 0 &&
+			   i + 1 < argc) {
+			if (units_parse_time(argv[++i],
+					     &ret_options->idle_exit_ms) < 0) {
+				server_log(
+					"--idle-exit: '%s' isn't " UNITS_TIME_ALLOWED,
+					argv[i]);
+				return -EINVAL;
+			}
+		} else {
+			server_log("unknown option '%s'; osbd is started by "
+				   "osb-broker",
+				   argv[i]);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* Nothing that we didn't ask for may be here, and nobody looks inside. */
+static int drop_everything(const struct server_options *options)
+{
+	unsigned int first =
+		options->has_keys ? OSBD_FD_KEYS + 1 : OSBD_FD_SANDBOXES + 1;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	    close_range(first, ~0u, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+/* As many descriptors as the hard limit allows: SERVER_CONNS_MAX and more. */
+static void raise_nofile(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* fewer do, too */
+}
+
+int main(int argc, char **argv)
+{
+	struct server_options options = { .idle_exit_ms = 0 };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct server *server;
+	int r;
+
+	if (parse_options(argc, argv, &options) < 0)
+		return 2;
+	r = drop_everything(&options);
+	if (r < 0) {
+		server_log("give up privileges: %s", strerror(-r));
+		return 1;
+	}
+	raise_nofile();
+	/* A pipe without a reader is an error code, not the end of us. */
+	(void)sigaction(SIGPIPE, &ignore, NULL);
+	server = calloc(1, sizeof(*server));
+	if (!server) {
+		server_log("out of memory");
+		return 1;
+	}
+	r = server_run(server, &options);
+	free(server);
+	return r;
+}

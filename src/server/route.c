@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "server/route.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "http/head.h"
+#include "server/api.h"
+#include "server/conn.h"
+#include "server/reply.h"
+
+#define EXECD "/sandboxes/{id}/proxy/44772"
+
+static const struct route routes[] = {
+	{ "GET", "/health", ROUTE_OPEN, api_health },
+	{ "POST", "/sandboxes", 0, api_sandbox_create },
+	{ "GET", "/sandboxes", 0, api_sandbox_list },
+	{ "GET", "/sandboxes/{id}", 0, api_sandbox_get },
+	{ "DELETE", "/sandboxes/{id}", 0, api_sandbox_delete },
+	{ "GET", "/sandboxes/{id}/endpoints/{port}", 0, api_sandbox_endpoint },
+	{ "GET", "/sandboxes/{id}/exec", ROUTE_STREAM, api_exec },
+	{ "GET", EXECD "/ping", ROUTE_BY_ID, api_ping },
+	{ "POST", EXECD "/command", ROUTE_BY_ID, api_command_run },
+	{ "DELETE", EXECD "/command", ROUTE_BY_ID, api_command_interrupt },
+	{ "POST", EXECD "/files/upload", ROUTE_BY_ID | ROUTE_STREAM,
+	  api_file_upload },
+	{ "GET", EXECD "/files/download", ROUTE_BY_ID, api_file_download },
+};
+
+/* What the placeholders stood for. */
+struct match {
+	const char *id;
+	size_t id_len;
+	unsigned int port;
+};
+
+/* 1-65535 in decimal, or 0. */
+static unsigned int parse_port(const char *text, size_t len)
+{
+	unsigned int port = 0;
+
+	if (len == 0 || len > 5)
+		return 0;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return 0;
+		port = port * 10 + (unsigned int)(text[i] - '0');
+	}
+	return port <= 65535 ? port : 0;
+}
+
+/* Segment by segment; an empty one matches nothing. */
+static bool matches(const char *pattern, const char *path, struct match *match)
+{
+	while (*pattern == '/' && *path == '/') {
+		size_t want = strcspn(++pattern, "/");
+		size_t have = strcspn(++path, "/");
+
+		if (have == 0)
+			return false;
+		if (want == 4 && strncmp(pattern, "{id}", 4) == 0) {
+			match->id = path;
+			match->id_len = have;
+		} else if (want == 6 && strncmp(pattern, "{port}", 6) == 0) {
+			match->port = parse_port(path, have);
+		} else if (want != have || strncmp(pattern, path, want) != 0) {
+			return false;
+		}
+		pattern += want;
+		path += have;
+	}
+	return *pattern == '\0' && *path == '\0';
+}
+
+static void reply_wrong_method(struct request *req, const char *path)
+{
+	char allow[64] = "";
+	struct match match;
+
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		size_t len = strlen(allow);
+
+		if (!matches(routes[i].pattern, path, &match) ||
+		    len + strlen(routes[i].method) + 3 > sizeof(allow))
+			continue;
+		if (len) {
+			memcpy(allow + len, ", ", 3);
+			len += 2;
+		}
+		memcpy(allow + len, routes[i].method,
+		       strlen(routes[i].method) + 1);
+	}
+	reply_error(req, 405, "GENERAL::METHOD_NOT_ALLOWED",
+		    "%s isn't allowed here; allowed: %s", req->head->method,
+		    allow);
+}
+
+int route_find(struct request *req)
+{
+	const char *path = req->head->path;
+	struct match match = { 0 };
+	bool path_known = false;
+
+	if (strncmp(path, "/v1/", 4) == 0)
+		path += 3;
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		if (!matches(routes[i].pattern, path, &match))
+			continue;
+		path_known = true;
+		if (strcmp(routes[i].method, req->head->method) != 0)
+			continue;
+		req->route = &routes[i];
+		req->port = match.port;
+		if (match.id && match.id_len < sizeof(req->in_id))
+			memcpy(req->in_id, match.id, match.id_len);
+		return 0;
+	}
+	if (path_known)
+		reply_wrong_method(req, path);
+	else
+		reply_error(req, 404, "GENERAL::NOT_FOUND",
+			    "nothing is served at this path");
+	return 1;
+}

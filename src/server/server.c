@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * server - start, ticking, idleness and end of osbd
+ *
+ * Purpose:    the loop around everything else in this folder.
+ * Process:    osbd; unprivileged, one thread.
+ * Ownership:  struct server owns the descriptors of enum osbd_fd.
+ * Invariants: osbd leaves as idle only after the broker has agreed, so that
+ *             nobody is left with a socket that nobody serves.
+ */
+
+#include "server/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "server/api.h"
+#include "server/conn.h"
+#include "server/listen.h"
+#include "server/watch.h"
+
+#define TICK_MS 1000
+
+uint64_t server_now_ms(const struct server *server)
+{
+	return uv_now(server->loop);
+}
+
+void server_log(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	/* One write, one line, whatever the text holds. */
+	for (char *p = line; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	(void)dprintf(STDERR_FILENO, "osbd: %s\n", line);
+}
+
+static bool is_idle(const struct server *server)
+{
+	return server->num_conns == 0 && server->sandboxes.num_live == 0;
+}
+
+static void stop(struct server *server, int exit_code)
+{
+	server->exit_code = exit_code;
+	uv_stop(server->loop);
+}
+
+static void on_left(void *ctx, const struct err *err)
+{
+	struct server *server = ctx;
+
+	if (!err) {
+		stop(server, 0);
+		return;
+	}
+	/* The broker wants us to stay: as if somebody had just been here. */
+	server->leaving = false;
+	server->idle_since_ms = 0;
+	if (listen_start(server) < 0)
+		stop(server, 1);
+}
+
+static void leave(struct server *server)
+{
+	server->leaving = true;
+	listen_stop(server);
+	if (broker_leave(server->broker, on_left, server) < 0)
+		stop(server, 1);
+}
+
+static void check_idle(struct server *server, uint64_t now_ms)
+{
+	uint64_t limit_ms = server->other_build_seen ? 1 : server->idle_exit_ms;
+
+	if (!is_idle(server)) {
+		server->idle_since_ms = 0;
+		return;
+	}
+	if (server->idle_since_ms == 0)
+		server->idle_since_ms = now_ms;
+	if (limit_ms && !server->leaving &&
+	    now_ms - server->idle_since_ms >= limit_ms)
+		leave(server);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct server *server = timer->data;
+	uint64_t now_ms = server_now_ms(server);
+
+	sandboxes_expire(&server->sandboxes, now_ms);
+	conn_tick_all(server, now_ms);
+	api_command_tick(server, now_ms);
+	check_idle(server, now_ms);
+	/* Nobody here and nothing to wait for: let the machine sleep. */
+	if (is_idle(server) && server->idle_exit_ms == 0 &&
+	    !server->other_build_seen)
+		(void)uv_timer_stop(timer);
+}
+
+void server_wake(struct server *server)
+{
+	if (!uv_is_active((uv_handle_t *)&server->tick))
+		(void)uv_timer_start(&server->tick, on_tick, TICK_MS, TICK_MS);
+}
+
+static void on_prepare(uv_prepare_t *prepare)
+{
+	conn_flush_all(prepare->data);
+}
+
+static void on_term(uv_signal_t *signal, int number)
+{
+	(void)number;
+	stop(signal->data, 0);
+}
+
+static void on_sandbox_gone(void *ctx, const char *id)
+{
+	struct server *server = ctx;
+
+	sandboxes_gone(&server->sandboxes, id);
+}
+
+static void on_broker_closed(void *ctx, const struct err *err)
+{
+	struct server *server = ctx;
+
+	server_log("%s", err->msg);
+	stop(server, 1);
+}
+
+static void on_hello(void *ctx, const struct err *err)
+{
+	struct server *server = ctx;
+
+	if (!err)
+		return;
+	server_log("the broker refuses us: %s", err->msg);
+	stop(server, 1);
+}
+
+static int start_loop(struct server *server)
+{
+	server->loop = uv_default_loop();
+	if (!server->loop || uv_timer_init(server->loop, &server->tick) ||
+	    uv_prepare_init(server->loop, &server->flush) ||
+	    uv_signal_init(server->loop, &server->term))
+		return -ENOMEM;
+	server->tick.data = server;
+	server->flush.data = server;
+	server->term.data = server;
+	server->poller = watch_poller(server->loop);
+	if (uv_prepare_start(&server->flush, on_prepare) ||
+	    uv_signal_start(&server->term, on_term, SIGTERM))
+		return -ENOMEM;
+	return 0;
+}
+
+static int start(struct server *server, const struct server_options *options,
+		 struct err *err)
+{
+	static const struct broker_link_ops ops = {
+		.gone = on_sandbox_gone,
+		.closed = on_broker_closed,
+	};
+	int keys_fd auto_fd = options->has_keys ? OSBD_FD_KEYS : -1;
+	int r;
+
+	server->listen_fd = OSBD_FD_LISTEN;
+	server->idle_exit_ms = options->idle_exit_ms;
+	server->private = options->private;
+	server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (options->has_keys) {
+		r = keys_load(keys_fd, &server->keys, err);
+		if (r < 0)
+			return r;
+	}
+	r = start_loop(server);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "start the event loop");
+	r = broker_link_new(&server->poller, OSBD_FD_BROKER, &ops, server,
+			    &server->broker);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "take the broker's fd");
+	sandboxes_init(&server->sandboxes, &server->poller, server->broker,
+		       OSBD_FD_SANDBOXES);
+	r = broker_hello(server->broker, on_hello, server);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "greet the broker");
+	r = listen_start(server);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "listen");
+	server_wake(server);
+	return 0;
+}
+
+static void end(struct server *server)
+{
+	listen_stop(server);
+	while (server->conns)
+		conn_close(server->conns);
+	conn_flush_all(server);
+	broker_link_free(server->broker);
+	sandboxes_deinit(&server->sandboxes);
+	keys_deinit(&server->keys);
+}
+
+int server_run(struct server *server, const struct server_options *options)
+{
+	struct err err = ERR_NULL;
+
+	if (start(server, options, &err) < 0) {
+		server_log("%s", err.msg);
+		return 1;
+	}
+	(void)uv_run(server->loop, UV_RUN_DEFAULT);
+	end(server);
+	return server->exit_code;
+}

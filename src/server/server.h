@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * server - what hangs together in one osbd
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "sandbox/poller.h"
+#include "sandbox/sandbox.h"
+#include "server/auth.h"
+
+#define SERVER_CONNS_MAX 4096
+#define SERVER_READ_MAX (64u * 1024) /* of a socket, in one go */
+#define SERVER_PIPE_MAX (32u * 1024) /* of an exec's output, in one go */
+
+struct command;
+struct conn;
+struct watch;
+
+struct server {
+	uv_loop_t *loop;
+	uv_timer_t tick;    /* each second while there is something to watch */
+	uv_prepare_t flush; /* before the loop sleeps: write what is ready */
+	uv_signal_t term;
+	struct poller poller;
+	struct broker_link *broker;
+	struct sandboxes sandboxes;
+	struct keys keys;
+
+	int listen_fd;
+	int spare_fd; /* given up for a moment when descriptors run out */
+	struct watch *listen_watch;
+
+	struct conn *conns; /* all open ones */
+	struct conn *dirty; /* have output to be flushed */
+	struct conn *dead;  /* closed in this turn of the loop */
+	unsigned int num_conns;
+	struct command *commands; /* running ones of POST /command */
+
+	uint64_t idle_exit_ms;  /* 0: never */
+	uint64_t idle_since_ms; /* 0: not idle */
+	bool private;           /* serves one user's `osb` only */
+	bool other_build_seen;  /* ... and that is another build: make room */
+	bool leaving;           /* the broker is asked for leave */
+	int exit_code;
+
+	uint8_t read_buf[SERVER_READ_MAX]; /* used within one call only */
+	uint8_t pipe_buf[SERVER_PIPE_MAX]; /* likewise */
+};
+
+struct server_options {
+	uint64_t idle_exit_ms;
+	bool private;
+	bool has_keys;
+};
+
+/**
+ * server_run() - serve until told to stop
+ * @server: zeroed memory of the caller's
+ *
+ * Takes the descriptors of enum osbd_fd.
+ * Return: the process's exit code.
+ */
+int server_run(struct server *server, const struct server_options *options);
+
+/** server_now_ms() - monotonic; the loop's time, so cheap and a bit old */
+uint64_t server_now_ms(const struct server *server);
+
+/** server_wake() - something that the tick watches has come or gone */
+void server_wake(struct server *server);
+
+/** server_log() - one line to stderr, which is the broker's log */
+void server_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "server/verdict.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "server/json.h"
+#include "server/run.h"
+
+static const char *const verdict_names[] = {
+	[0] = "lost", /* never on the wire */
+	[VERDICT_LOST] = "lost",
+	[VERDICT_WALL_TIMEOUT] = "wall_timeout",
+	[VERDICT_KILLED] = "killed",
+	[VERDICT_OOM] = "oom",
+	[VERDICT_SIGNALED] = "signaled",
+	[VERDICT_EXITED] = "exited",
+};
+_Static_assert(ARRAY_SIZE(verdict_names) == VERDICT_NUM,
+	       "every verdict has a name");
+
+static const struct {
+	unsigned int bit;
+	const char *name;
+} limit_names[] = {
+	{ LIMIT_HIT_MEMORY, "memory" },
+	{ LIMIT_HIT_PIDS, "pids" },
+	{ LIMIT_HIT_DISK, "disk" },
+	{ LIMIT_HIT_INODES, "inodes" },
+};
+
+static const char *signal_name(int number, char text[static 32])
+{
+	const char *name = sigabbrev_np(number);
+
+	if (name)
+		(void)snprintf(text, 32, "SIG%s", name);
+	else if (number >= SIGRTMIN && number <= SIGRTMAX)
+		(void)snprintf(text, 32, "SIGRTMIN+%d", number - SIGRTMIN);
+	else
+		(void)snprintf(text, 32, "SIG%d", number);
+	return text;
+}
+
+int verdict_signal_number(const char *in_name)
+{
+	if (strncmp(in_name, "SIG", 3) == 0)
+		in_name += 3;
+	for (int number = 1; number < 32; number++) {
+		const char *name = sigabbrev_np(number);
+
+		if (name && strcmp(name, in_name) == 0)
+			return number;
+	}
+	return 0;
+}
+
+static const char *errno_text(int sys)
+{
+	const char *text = strerrordesc_np(sys);
+
+	return text ? text : "unknown error";
+}
+
+static void failed_text(const struct run_result *result, const char *program,
+			char *text)
+{
+	static const char *const doing[] = {
+		[0] = "start",
+		[INIT_STAGE_REQUEST] = "ask for",
+		[INIT_STAGE_CGROUP] = "make cgroups for",
+		[INIT_STAGE_SPAWN] = "start",
+		[INIT_STAGE_CWD] = "enter the working directory of",
+		[INIT_STAGE_CREDS] = "set the user of",
+		[INIT_STAGE_CONFINE] = "confine",
+		[INIT_STAGE_EXEC] = "exec",
+	};
+	_Static_assert(ARRAY_SIZE(doing) == INIT_NUM_STAGES,
+		       "every stage has a name");
+
+	(void)snprintf(text, VERDICT_TEXT_MAX, "%s '%.100s': %s",
+		       doing[result->stage], program, errno_text(result->sys));
+}
+
+void verdict_text(const struct run_result *result, const char *program,
+		  char ret_text[VERDICT_TEXT_MAX])
+{
+	const struct init_exited *exited = &result->exited;
+	char name[32];
+
+	if (result->outcome == RUN_FAILED) {
+		failed_text(result, program, ret_text);
+		return;
+	}
+	if (result->outcome == RUN_LOST) {
+		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
+			       "the sandbox ended before the program did");
+		return;
+	}
+	switch ((enum verdict)exited->verdict) {
+	case VERDICT_WALL_TIMEOUT:
+		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
+			       "killed: its time was over after %.1f s",
+			       (double)exited->wall_us / 1e6);
+		return;
+	case VERDICT_KILLED:
+		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
+			       "killed as asked for");
+		return;
+	case VERDICT_OOM:
+		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
+			       "killed: it needed more memory than its limit");
+		return;
+	case VERDICT_SIGNALED:
+		(void)snprintf(ret_text, VERDICT_TEXT_MAX, "ended by %s",
+			       signal_name(exited->signal, name));
+		return;
+	default:
+		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
+			       "exited with status %d", exited->exit_code);
+		return;
+	}
+}
+
+static void put_exited(struct json_out *json, const struct init_exited *exited)
+{
+	char name[32];
+
+	if (exited->signal) {
+		json_put_null(json, "exit_code");
+		json_put_text(json, "signal",
+			      signal_name(exited->signal, name));
+	} else {
+		json_put_int(json, "exit_code", exited->exit_code);
+		json_put_null(json, "signal");
+	}
+}
+
+static void put_numbers(struct json_out *json, const struct init_exited *exited)
+{
+	json_put_int(json, "wall_ms", (int64_t)(exited->wall_us / 1000));
+	json_put_int(json, "cpu_ms", (int64_t)(exited->cpu_us / 1000));
+	json_put_int(json, "peak_memory_bytes",
+		     (int64_t)(exited->peak_memory_bytes & INT64_MAX));
+	json_put_int(json, "peak_pids", exited->peak_pids);
+	json_put_bool(json, "truncated", false);
+	json_open(json, "left_running", '[');
+	for (unsigned int i = 0; i < exited->num_left; i++) {
+		json_open(json, NULL, '{');
+		json_put_int(json, "pid", exited->left[i].pid);
+		json_put_text(json, "name", exited->left[i].comm);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_open(json, "limits_hit", '[');
+	for (unsigned int i = 0; i < ARRAY_SIZE(limit_names); i++)
+		if (exited->limits_hit & limit_names[i].bit)
+			json_put_text(json, NULL, limit_names[i].name);
+	json_close(json, ']');
+}
+
+void verdict_put(struct buf *out, const struct run_result *result,
+		 const char *program)
+{
+	struct json_out json = { .buf = out };
+	char text[VERDICT_TEXT_MAX];
+	const char *verdict = "lost";
+
+	/* As a shell would: not found, or there but not executable. */
+	if (result->outcome == RUN_FAILED)
+		verdict = "exited";
+	else if (result->outcome == RUN_EXITED)
+		verdict = verdict_names[result->exited.verdict];
+	json_open(&json, NULL, '{');
+	json_put_text(&json, "type", "verdict");
+	json_put_text(&json, "verdict", verdict);
+	if (result->outcome == RUN_EXITED) {
+		put_exited(&json, &result->exited);
+	} else if (result->outcome == RUN_FAILED) {
+		json_put_int(&json, "exit_code",
+			     result->stage == INIT_STAGE_EXEC &&
+					     result->sys == ENOENT
+				     ? 127
+				     : 126);
+		json_put_null(&json, "signal");
+	} else {
+		json_put_null(&json, "exit_code");
+		json_put_null(&json, "signal");
+	}
+	put_numbers(&json, &result->exited);
+	verdict_text(result, program, text);
+	json_put_text(&json, "message", text);
+	json_close(&json, '}');
+}
