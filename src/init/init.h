@@ -9,7 +9,8 @@
  *   setup.c     role 2, once: from clone to a closed sandbox
  *   serve.c     role 2, then: connections, messages, deadlines, the loop
  *   exec.c      start one program in its cgroups
- *   reap.c      statuses, counters, verdicts
+ *   reap.c      statuses and counters
+ *   verdict.c   why an exec ended
  *
  * No heap, no stdio, no globals: all state hangs from struct init.
  */
@@ -108,6 +109,14 @@ void reap_linger(struct init *init);
 
 /** reap_oom_kills() - OOM kills in the payload so far */
 uint64_t reap_oom_kills(const struct init *init);
+
+/**
+ * verdict_of() - the first that is true, see enum verdict
+ * @our_kill: verdict of a kill of ours, or 0
+ * @signal: that ended the main process, or 0
+ * @limits_hit: of enum limit_hit
+ */
+uint32_t verdict_of(uint32_t our_kill, int signal, uint32_t limits_hit);
 
 /** serve_send() - to osbd; false when it can't take it now */
 bool serve_send(struct init *init, const void *msg, size_t len);

@@ -4,8 +4,7 @@
  * reap - why a program ended, and what it used
  *
  * Init is the parent of every orphan in the sandbox and reaps them all; only
- * the main process of an exec yields a result. The first true one wins: our
- * own kill, an OOM kill of the main process, a signal, an exit.
+ * the main process of an exec yields a result.
  *
  * What counts is read from the cgroups: processor time covers descendants
  * that nobody waited for; peak memory is the sandbox's since the exec began.
@@ -111,23 +110,6 @@ static void read_usage(const struct init *init, const struct exec *exec,
 	read_disk(result);
 }
 
-/* The first that is true; see enum verdict. */
-static void judge(const struct exec *exec, int status,
-		  struct init_exited *result)
-{
-	result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	if (exec->our_kill)
-		result->verdict = exec->our_kill;
-	else if (result->signal == SIGKILL &&
-		 (result->limits_hit & LIMIT_HIT_MEMORY))
-		result->verdict = VERDICT_OOM;
-	else if (result->signal)
-		result->verdict = VERDICT_SIGNALED;
-	else
-		result->verdict = VERDICT_EXITED;
-}
-
 static void finish(struct init *init, struct exec *exec, int status)
 {
 	struct init_exited *result = &exec->result;
@@ -137,7 +119,10 @@ static void finish(struct init *init, struct exec *exec, int status)
 	result->exec_id = exec->id;
 	read_usage(init, exec, result);
 	list_left(exec, result);
-	judge(exec, status, result);
+	result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	result->verdict =
+		verdict_of(exec->our_kill, result->signal, result->limits_hit);
 	exec->pid = 0;
 	exec->deadline_us = 0;
 	exec->state = EXEC_UNSENT;

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the black-box tests, and the leak check around each of them."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
+
+import leaks  # noqa: E402
+import osb  # noqa: E402
+
+LONG = os.environ.get("OSB_TEST_LONG") == "1"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "smoke: the subset for slow builds")
+    if os.geteuid() != 0:
+        pytest.exit("these tests make sandboxes, which needs root", 2)
+    missing = [n for n in osb.BINARIES if not (osb.BUILD / n).exists()]
+    if missing:
+        pytest.exit(f"not in {osb.BUILD}: {' '.join(missing)}; run make", 2)
+
+
+@pytest.fixture(scope="session")
+def shared_daemon():
+    """One private broker and osbd for all tests that don't hurt it."""
+    with osb.Service("--private") as service:
+        service.warm_up()
+        yield service
+    for root in leaks.cgroup_roots():
+        if (root / osb.CGROUP_PARENT).exists():
+            (root / osb.CGROUP_PARENT).rmdir()  # only an empty one goes
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(request, shared_daemon):
+    """What the machine holds is the same before and after each test."""
+    before = leaks.settled(shared_daemon)
+    yield
+    if not shared_daemon.is_alive():
+        pytest.fail("the shared daemon died:\n" + shared_daemon.log())
+    difference = leaks.wait_until_equal(before, shared_daemon)
+    if difference:
+        pytest.fail("left behind:\n" + difference)
+
+
+@pytest.fixture
+def daemon(shared_daemon):
+    """The shared daemon; the test may use it, not end it."""
+    return shared_daemon
+
+
+@pytest.fixture
+def service(nothing_left):
+    """Make daemons of the test's own: service("--private", keys={...})."""
+    made = []
+
+    def make(*args, **kwargs):
+        new = osb.Service(*args, **kwargs)
+        made.append(new)
+        return new.start()
+
+    yield make
+    for one in made:
+        one.stop()
+
+
+@pytest.fixture
+def sandbox(daemon):
+    """A sandbox made over the API, deleted at the end."""
+    api = daemon.api()
+    made = api.create()
+    yield made
+    api.request("DELETE", f"/v1/sandboxes/{made.id}")
+
+
+@pytest.fixture
+def long_run():
+    """True when asked for the full numbers: OSB_TEST_LONG=1."""
+    return LONG

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client that vanishes takes its sandbox with it, within a second."""
+
+import signal
+import subprocess
+import time
+
+import pytest
+
+import procs
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_killed_in_the_middle_of_a_run(daemon, sig):
+    marker = f"300.05{int(sig):02}"
+    process = daemon.popen(
+        "run", "--", "sh", "-c", f"setsid sleep {marker} & sleep {marker}",
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    procs.wait_for(
+        lambda: len(procs.with_argument(marker)) == 2, 5, "both sleeps"
+    )
+    process.send_signal(sig)
+    process.wait(timeout=5)
+    time.sleep(1)
+    assert procs.with_argument(marker) == []
+    assert daemon.api().ids() == []
+
+
+def test_killed_at_any_moment(daemon):
+    for i in range(20):
+        process = daemon.popen(
+            "run", "--", "sleep", "300", stdin=subprocess.DEVNULL
+        )
+        time.sleep(0.002 * i)
+        process.kill()
+        process.wait()
+    time.sleep(1)
+    assert daemon.api().ids() == []
+
+
+def test_a_closed_websocket_with_bind(daemon):
+    box = daemon.api().create()
+    running = box.exec("sleep", "300", bind=True)
+    running.wait_started()
+    running.ws.shutdown()
+    procs.wait_for(lambda: box.get().status == 404, 1, "the sandbox is gone")
+
+
+def test_without_bind_the_sandbox_stays(sandbox):
+    running = sandbox.exec("sleep", "300")
+    running.wait_started()
+    running.ws.shutdown()
+    time.sleep(0.5)
+    assert sandbox.get().status == 200

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bad value: exit 125 and one line with option, value and what is allowed."""
+
+import pytest
+
+CASES = [
+    ("--memory", "0"),
+    ("--memory", "-1"),
+    ("--memory", "12q"),
+    ("--memory", ""),
+    ("--memory", "1.5Gi"),
+    ("--memory", "99999999999999999999"),
+    ("--memory", "1"),
+    ("--disk", "0"),
+    ("--disk", "-5m"),
+    ("--disk", "lots"),
+    ("--timeout", "x"),
+    ("--timeout", "0"),
+    ("--timeout", "-3s"),
+    ("--timeout", "1fortnight"),
+    ("--cpus", "-2"),
+    ("--cpus", "0"),
+    ("--cpus", "many"),
+    ("--pids", "0"),
+    ("--pids", "-1"),
+    ("--pids", "ten"),
+    ("--pids", "9999999999"),
+    ("--image", "nope"),
+    ("--image", "../etc"),
+    ("--user", "nobody-here"),
+    ("--user", "-1"),
+    ("--user", "99999999999"),
+    ("--user", "1000:"),
+    ("--env", "=x"),
+    ("--workdir", "relative"),
+    ("--network", "host"),
+    ("--volume", "nothing"),
+    ("--volume", "relative:/data"),
+    ("--volume", "/tmp:relative"),
+    ("--volume", "/tmp:/data:rx"),
+    ("--volume", "/etc:/data"),
+    ("--volume", "/:/data"),
+    ("--volume", "/proc:/data"),
+    ("--volume", "/root/.ssh:/data:ro"),
+    ("--volume", "/run:/data"),
+    ("--copy", "nothing"),
+    ("--copy", "/does/not/exist:/workspace/x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("option, value", CASES)
+def test_the_command_line_says_why(daemon, option, value):
+    done = daemon.run(option, value, "--", "true")
+    assert done.code == 125, done
+    assert done.stdout == b""
+    lines = done.err.splitlines()
+    assert len(lines) == 1, done
+    assert option in lines[0], "the option"
+    assert value in lines[0], "the value"
+    assert len(lines[0]) > len(f"osb: {option} '{value}'") + 8, "what is allowed"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--nonsense", "--", "true"],
+        ["--memory"],
+        [],
+        ["--"],
+    ],
+)
+def test_a_wrong_command_line_is_125_and_one_line(daemon, args):
+    done = daemon.run(*args)
+    assert done.code == 125, done
+    assert len(done.err.splitlines()) == 1, done
+
+
+def test_nothing_is_made_for_a_bad_value(daemon):
+    daemon.run("--memory", "12q", "--", "true")
+    assert daemon.api().ids() == []
+
+
+API_CASES = [
+    {"resourceLimits": {"memory": "0"}},
+    {"resourceLimits": {"memory": "-1"}},
+    {"resourceLimits": {"memory": "12q"}},
+    {"resourceLimits": {"memory": 512}},
+    {"resourceLimits": {"memory": "512Mi", "cpu": "-2"}},
+    {"resourceLimits": {"memory": "512Mi", "cpu": "0"}},
+    {"resourceLimits": {"pids": "0"}},
+    {"resourceLimits": {"disk": "x"}},
+    {"resourceLimits": "512Mi"},
+    {"resourceLimits": None},
+    {"image": {"uri": "nope"}},
+    {"image": {}},
+    {"image": None},
+    {"image": "host"},
+    {"entrypoint": []},
+    {"entrypoint": None},
+    {"entrypoint": [1]},
+    {"timeout": 59},
+    {"timeout": -1},
+    {"timeout": "60"},
+    {"timeout": 10**30},
+    {"metadata": {"opensandbox.io/x": "y"}},
+    {"metadata": {"-bad": "y"}},
+    {"metadata": {"a": "not a label"}},
+    {"env": {"A": 1}},
+    {"env": "A=1"},
+    {"volumes": [{"name": "v", "mountPath": "/d", "host": {"path": "/etc"}}]},
+    {"volumes": [{"name": "v", "mountPath": "rel", "host": {"path": "/tmp"}}]},
+    {"volumes": [{"name": "V_", "mountPath": "/d", "host": {"path": "/tmp"}}]},
+    {"volumes": [{"name": "v", "mountPath": "/d"}]},
+]
+
+
+@pytest.mark.parametrize("changes", API_CASES, ids=str)
+def test_the_api_answers_400_in_the_envelope(daemon, changes):
+    import api as http_api
+
+    body = {**http_api.CREATE_BODY, **changes}
+    body = {k: v for k, v in body.items() if v is not None}
+    reply = daemon.api().request("POST", "/v1/sandboxes", body)
+    assert reply.status == 400, reply
+    envelope = reply.json()
+    assert set(envelope) == {"code", "message"}
+    assert "::" in envelope["code"]
+    assert envelope["message"]
+    assert daemon.api().ids() == []
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"null", b'"x"', b'{"image":', b"\xff\xfe"]
+)
+def test_a_body_that_is_no_json_object_is_400(daemon, body):
+    reply = daemon.api().request(
+        "POST", "/v1/sandboxes", body, {"Content-Type": "application/json"}
+    )
+    assert reply.status == 400, reply
+    assert set(reply.json()) == {"code", "message"}

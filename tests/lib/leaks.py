@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the machine holds: to be equal before and after every test.
+
+Counted: mounts, live cgroups below ours, namespaces (by process and by
+descriptor), processes of ours and in foreign pid namespaces, descriptors of
+the daemon's processes, files in its run directory and temporary files.
+"""
+
+import collections
+import glob
+import os
+import pathlib
+import time
+
+import osb
+import procs
+
+SETTLE_SECONDS = 2.0
+
+# Whose cgroups are counted: ours, and those of daemons that osb itself starts
+# unless sandboxes that aren't ours come and go on this host.
+CGROUP_PARENTS = [osb.CGROUP_PARENT]
+if os.environ.get("OSB_TEST_SHARED_HOST") != "1":
+    CGROUP_PARENTS.append("opensandbox")
+
+
+def mounts(pid="self"):
+    """Mount points with their type, of a process's mount namespace."""
+    found = []
+    for line in procs.read(pid, "mountinfo").splitlines():
+        left, right = line.split(" - ", 1)
+        found.append(f"mount {left.split()[4]} {right.split()[0]}")
+    return found
+
+
+def cgroup_roots():
+    for line in procs.read("self", "mountinfo").splitlines():
+        left, right = line.split(" - ", 1)
+        if right.split()[0] in ("cgroup", "cgroup2"):
+            yield pathlib.Path(left.split()[4])
+
+
+def cgroups():
+    """Every directory below a cgroup of ours, in every hierarchy."""
+    found = []
+    for root in cgroup_roots():
+        for parent in CGROUP_PARENTS:
+            for folder, _, _ in os.walk(root / parent, onerror=lambda e: None):
+                found.append(f"cgroup {folder}")
+    return found
+
+
+def namespaces(daemon_pids):
+    """How many namespaces of each kind exist, as far as /proc shows them."""
+    seen = collections.defaultdict(set)
+    for pid in procs.all_pids():
+        for kind, target in procs.links(pid, "ns").items():
+            if kind in procs.NAMESPACES:
+                seen[kind].add(target)
+    for pid in daemon_pids:
+        for target in procs.links(pid, "fd").values():
+            kind = target.split(":", 1)[0]
+            if kind in procs.NAMESPACES:
+                seen[kind].add(target)
+    return {f"{kind} namespaces": len(ids) for kind, ids in seen.items()}
+
+
+def processes():
+    """Ours by name, and everything that isn't in our pid namespace."""
+    own = os.readlink("/proc/self/ns/pid")
+    found = []
+    for pid in procs.all_pids():
+        name = procs.comm(pid)
+        where = procs.links(pid, "ns").get("pid", own)
+        if name.startswith("osb") or where != own:
+            found.append(f"process {pid} {name} {procs.state(pid)}")
+    return found
+
+
+def descriptors(pid):
+    """Counted by what they are, so that a difference has a name."""
+    kinds = collections.Counter()
+    for target in procs.links(pid, "fd").values():
+        kinds[target.split(":")[0].split(" ")[0]] += 1
+    return {
+        f"fds of {procs.comm(pid)} {pid}: {kind}": count
+        for kind, count in kinds.items()
+    }
+
+
+def files(daemon):
+    found = []
+    for folder in (daemon.run_dir, daemon.tmp_dir):
+        for root, names, leaves in os.walk(folder):
+            found += [f"file {root}/{name}" for name in names + leaves]
+    for pattern in ("/tmp/osb*", "/tmp/opensandbox*", "/dev/shm/osb*"):
+        found += [
+            f"file {path}"
+            for path in glob.glob(pattern)
+            if not path.startswith(str(daemon.home))
+            and not os.path.basename(path).startswith("osb-test-")
+        ]
+    return found
+
+
+def snapshot(daemon):
+    pids = daemon.pids()
+    counts = collections.Counter()
+    for thing in (
+        mounts() + mounts(daemon.pid) + cgroups() + processes() + files(daemon)
+    ):
+        counts[thing] += 1
+    counts.update(namespaces(pids))
+    for pid in pids:
+        counts.update(descriptors(pid))
+    return counts
+
+
+def differ(before, after):
+    """One line per thing whose number changed."""
+    lines = []
+    for thing in sorted(set(before) | set(after)):
+        if before[thing] != after[thing]:
+            lines.append(f"  {thing}: {before[thing]} -> {after[thing]}")
+    return "\n".join(lines)
+
+
+def wait_until_equal(before, daemon, seconds=SETTLE_SECONDS):
+    """Return "" when all is as before within the time, else what isn't."""
+    end = time.monotonic() + seconds
+    while True:
+        difference = differ(before, snapshot(daemon))
+        if not difference or time.monotonic() > end:
+            return difference
+        time.sleep(0.1)
+
+
+def settled(daemon, seconds=SETTLE_SECONDS):
+    """A snapshot that two looks in a row agree on."""
+    end = time.monotonic() + seconds
+    last = snapshot(daemon)
+    while time.monotonic() < end:
+        time.sleep(0.05)
+        now = snapshot(daemon)
+        if now == last:
+            break
+        last = now
+    return last

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private broker and osbd, and the command line against it.
+
+    with osb.Service("--private") as daemon:
+        daemon.run("--timeout", "5s", "--", "echo", "hello").stdout
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+import api as http_api
+import procs
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("OSB_BUILD", ROOT / "build")).resolve()
+BINARIES = ("osb", "osbd", "osb-broker", "osb-init", "osb-files")
+PYTHON = "/usr/bin/python3"
+
+
+class Result:
+    """How a command ended."""
+
+    def __init__(self, args, code, stdout, stderr, seconds):
+        self.args, self.code, self.seconds = args, code, seconds
+        self.stdout, self.stderr = stdout, stderr
+
+    @property
+    def out(self):
+        return self.stdout.decode(errors="replace")
+
+    @property
+    def err(self):
+        return self.stderr.decode(errors="replace")
+
+    def json(self):
+        return json.loads(self.stdout)
+
+    def __repr__(self):
+        return (
+            f"{' '.join(map(str, self.args))}\n  exit {self.code} after "
+            f"{self.seconds:.2f} s\n  stdout {self.stdout[:2000]!r}\n"
+            f"  stderr {self.stderr[:2000]!r}"
+        )
+
+
+def clean_env(**extra):
+    """The caller's environment without what would lead osb elsewhere."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("OSB_")}
+    env.update(extra)
+    return env
+
+
+def command(*args, input=b"", timeout=60, env=None, **kwargs):
+    """Run the osb command line; input=None gives it no stdin pipe."""
+    argv = [str(BUILD / "osb"), *map(str, args)]
+    start = time.monotonic()
+    if input is None:
+        kwargs.setdefault("stdin", subprocess.DEVNULL)
+    else:
+        kwargs["input"] = input
+    done = subprocess.run(
+        argv, capture_output=True, timeout=timeout, env=env, **kwargs
+    )
+    took = time.monotonic() - start
+    return Result(argv, done.returncode, done.stdout, done.stderr, took)
+
+
+# Apart from sandboxes that somebody uses on this host meanwhile.
+CGROUP_PARENT = f"osb-test-{os.urandom(4).hex()}"
+
+
+class Service:
+    """osb-broker in a temporary run directory, and all that it starts."""
+
+    def __init__(self, *args, keys=None, config="", idle_exit="10m"):
+        self.args = list(args)
+        self.keys, self.config, self.idle_exit = keys, config, idle_exit
+        self.home = None
+        self.process = None
+
+    # --- life -----------------------------------------------------------
+
+    def start(self):
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="osb-test-"))
+        self.home.chmod(0o755)  # osbd runs as somebody else
+        self.run_dir = self.home / "run"
+        self.tmp_dir = self.home / "tmp"
+        self.run_dir.mkdir(mode=0o755)
+        self.tmp_dir.mkdir(mode=0o1777)
+        self.tmp_dir.chmod(0o1777)
+        self.socket = self.run_dir / "osbd.sock"
+        self._spawn()
+        return self
+
+    def _spawn(self):
+        argv = [
+            str(BUILD / "osb-broker"),
+            "--run-dir", str(self.run_dir),
+            "--socket", str(self.socket),
+            "--idle-exit", self.idle_exit,
+            *self.args,
+        ]  # fmt: skip
+        path = self.home / "broker.conf"
+        path.write_text(
+            f"[broker]\ncgroup_parent = {CGROUP_PARENT}\n{self.config}"
+        )
+        argv += ["--config", str(path)]
+        if self.keys is not None:
+            path = self.home / "keys"
+            lines = (f"{name}:{key}\n" for name, key in self.keys.items())
+            path.write_text("".join(lines))
+            path.chmod(0o600)
+            argv += ["--api-key-file", str(path)]
+        ready, write_end = os.pipe()
+        argv += ["--ready-fd", str(write_end)]
+        with open(self.home / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(write_end,),
+                env=clean_env(TMPDIR=str(self.tmp_dir)),
+                start_new_session=True,
+            )
+        os.close(write_end)
+        with os.fdopen(ready, "rb") as pipe:
+            answer = pipe.read()  # to its end: the broker closes it
+        if answer != b"ready\n":
+            self.stop()
+            raise RuntimeError(f"no broker: {answer!r}\n{self.log()}")
+
+    def stop(self, sig=signal.SIGTERM):
+        """End it as a service manager would: within 5 seconds."""
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(sig)
+            try:
+                self.process.wait(timeout=6)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise AssertionError("osb-broker ignored SIGTERM for 6 s")
+        if self.home:
+            shutil.rmtree(self.home, ignore_errors=True)
+
+    def restart(self):
+        """Start the broker again in the same place, after it has died."""
+        self.process.wait(timeout=6)
+        self._spawn()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def log(self):
+        path = self.home / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    # --- its processes --------------------------------------------------
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def is_alive(self):
+        return self.process.poll() is None
+
+    def children(self, name):
+        return [p for p in procs.descendants(self.pid) if procs.comm(p) == name]
+
+    def osbd(self):
+        """The pid of the running osbd."""
+        found = procs.wait_for(lambda: self.children("osbd"), 5, "osbd runs")
+        return found[0]
+
+    def launchers(self):
+        """osb-init processes that aren't anybody's pid 1."""
+        return [
+            p
+            for p in self.children("osb-init")
+            if len(procs.status(p).get("NSpid", "").split()) == 1
+        ]
+
+    def pids(self):
+        """Broker, osbd and launchers: what stays between requests."""
+        return [self.pid, *self.children("osbd"), *self.launchers()]
+
+    # --- using it -------------------------------------------------------
+
+    def env(self, **extra):
+        return clean_env(OSB_SOCKET=str(self.socket), **extra)
+
+    def osb(self, *args, env=None, **kwargs):
+        return command(*args, env=self.env(**(env or {})), **kwargs)
+
+    def run(self, *args, **kwargs):
+        return self.osb("run", *args, **kwargs)
+
+    def sh(self, script, *options, **kwargs):
+        """osb run OPTIONS -- sh -c SCRIPT"""
+        return self.run(*options, "--", "sh", "-c", script, **kwargs)
+
+    def python(self, source, *options, args=(), **kwargs):
+        """osb run OPTIONS -- python3 -c SOURCE ARGS"""
+        return self.run(
+            *options, "--", PYTHON, "-c", source, *map(str, args), **kwargs
+        )
+
+    def popen(self, *args, **kwargs):
+        """The osb command line in the background."""
+        argv = [str(BUILD / "osb"), *map(str, args)]
+        return subprocess.Popen(argv, env=self.env(), **kwargs)
+
+    def api(self, key=None):
+        return http_api.Api(self.socket, key=key)
+
+    def warm_up(self):
+        """Fill what is made on first use: launcher, pools, templates."""
+        workers = [
+            threading.Thread(target=self.run, args=("--", "true"))
+            for _ in range(8)
+        ]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        done = self.run("--", "true")
+        if done.code != 0:
+            raise RuntimeError(f"first run failed: {done!r}\n{self.log()}")

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/plan.h"
+
+static struct broker_create spec;
+static struct plan plan;
+static const struct plan_host host = { .num_binds = 2, .num_cpus = 4 };
+
+static int good_spec(void **state)
+{
+	(void)state;
+	memset(&spec, 0, sizeof(spec));
+	spec.op = BROKER_CREATE;
+	(void)snprintf(spec.id, sizeof(spec.id),
+		       "0123456789abcdef0123456789abcdef");
+	(void)snprintf(spec.domain, sizeof(spec.domain), "uid:1000");
+	(void)snprintf(spec.image, sizeof(spec.image), "host");
+	spec.limits = (struct limits)LIMITS_DEFAULTS;
+	return 0;
+}
+
+static void add_volume(const char *source, const char *target, uint32_t flags)
+{
+	struct broker_volume *volume = &spec.volumes[spec.num_volumes++];
+
+	(void)snprintf(volume->source, sizeof(volume->source), "%s", source);
+	(void)snprintf(volume->target, sizeof(volume->target), "%s", target);
+	volume->flags = flags;
+}
+
+static void assert_refused(const char *word)
+{
+	struct err err = ERR_NULL;
+
+	assert_true(plan_check_spec(&spec, &err) < 0);
+	assert_non_null(strstr(err.msg, word));
+}
+
+/* Where the first op of a kind stands; fails when there is none. */
+static unsigned int position(enum plan_kind kind)
+{
+	for (unsigned int i = 0; i < plan.num; i++) {
+		if (plan.ops[i].kind == kind)
+			return i;
+	}
+	fail_msg("no op of kind %d", kind);
+	return 0;
+}
+
+static void the_defaults_are_accepted(void **state)
+{
+	struct err err = ERR_NULL;
+
+	(void)state;
+	assert_int_equal(plan_check_spec(&spec, &err), 0);
+}
+
+static void every_wall_is_in_every_plan(void **state)
+{
+	static const enum plan_kind walls[] = {
+		PLAN_LISTEN, PLAN_CGROUP_CLONE, PLAN_LAUNCH,     PLAN_LAYER,
+		PLAN_ROOT,   PLAN_DEV,          PLAN_SYS,        PLAN_SHM,
+		PLAN_BIND,   PLAN_LAUNCHED,     PLAN_OOM_ADJUST, PLAN_SETUP,
+		PLAN_READY,
+	};
+	unsigned int joins = 0;
+
+	(void)state;
+	plan_make(&spec, &host, &plan);
+	for (size_t i = 0; i < sizeof(walls) / sizeof(walls[0]); i++)
+		(void)position(walls[i]);
+	for (unsigned int i = 0; i < plan.num; i++)
+		joins += plan.ops[i].kind == PLAN_CGROUP_JOIN;
+	assert_int_equal(joins, PLAN_NUM_CONTROLLERS);
+}
+
+static void init_is_limited_before_it_is_set_up(void **state)
+{
+	(void)state;
+	plan_make(&spec, &host, &plan);
+	assert_true(position(PLAN_LAUNCH) < position(PLAN_LAUNCHED));
+	assert_true(position(PLAN_CGROUP_LIMIT) < position(PLAN_CGROUP_JOIN));
+	assert_true(position(PLAN_LAUNCHED) < position(PLAN_CGROUP_JOIN));
+	assert_true(position(PLAN_CGROUP_JOIN) < position(PLAN_SETUP));
+	assert_int_equal(position(PLAN_READY), plan.num - 1);
+}
+
+static void limits_reach_their_files(void **state)
+{
+	bool memory = false, pids = false, quota = false;
+
+	(void)state;
+	spec.limits.memory_bytes = 100 << 20;
+	spec.limits.disk_bytes = 10 << 20;
+	spec.limits.pids = 33;
+	spec.limits.cpu_milli = 1500;
+	plan_make(&spec, &host, &plan);
+	for (unsigned int i = 0; i < plan.num; i++) {
+		const struct plan_op *op = &plan.ops[i];
+
+		if (op->kind != PLAN_CGROUP_LIMIT)
+			continue;
+		if (op->payload &&
+		    strcmp(op->file, "memory.limit_in_bytes") == 0)
+			memory = op->value == 100 << 20;
+		if (op->payload && strcmp(op->file, "pids.max") == 0)
+			pids = op->value == 33;
+		if (strcmp(op->file, "cpu.cfs_quota_us") == 0)
+			quota = op->value == 150000;
+	}
+	assert_true(memory && pids && quota);
+	assert_int_equal(plan.ops[position(PLAN_LAYER)].value, 10 << 20);
+	/* 1.5 processors are seen as two. */
+	assert_int_equal(plan.ops[position(PLAN_SYS)].value, 2);
+}
+
+static void no_more_processors_than_the_host_has(void **state)
+{
+	(void)state;
+	spec.limits.cpu_milli = 64000;
+	plan_make(&spec, &host, &plan);
+	assert_int_equal(plan.ops[position(PLAN_SYS)].value, 4);
+}
+
+static void limits_out_of_range_are_refused(void **state)
+{
+	(void)state;
+	spec.limits.memory_bytes = 0;
+	assert_refused("memory");
+	(void)good_spec(NULL);
+	spec.limits.pids = 0;
+	assert_refused("pids");
+	(void)good_spec(NULL);
+	spec.limits.pids = LIMITS_MAX_PIDS + 1;
+	assert_refused("pids");
+	(void)good_spec(NULL);
+	spec.limits.cpu_milli = 1;
+	assert_refused("cpu");
+	(void)good_spec(NULL);
+	spec.limits.nofile = 0;
+	assert_refused("nofile");
+}
+
+static void a_layer_that_memory_cannot_hold_is_refused(void **state)
+{
+	(void)state;
+	spec.limits.disk_bytes = spec.limits.memory_bytes;
+	assert_refused("half of memory");
+}
+
+static void names_are_strict(void **state)
+{
+	(void)state;
+	spec.id[5] = 'G';
+	assert_refused("id");
+	(void)good_spec(NULL);
+	(void)snprintf(spec.id, sizeof(spec.id), "../../etc/passwd");
+	assert_refused("id");
+	(void)good_spec(NULL);
+	memset(spec.id, 'a', sizeof(spec.id)); /* no NUL */
+	assert_refused("id");
+	(void)good_spec(NULL);
+	(void)snprintf(spec.domain, sizeof(spec.domain), "a/b");
+	assert_refused("domain");
+	(void)good_spec(NULL);
+	spec.domain[0] = '\0';
+	assert_refused("domain");
+	(void)good_spec(NULL);
+	spec.domain[sizeof(spec.domain) - 1] = 'x'; /* behind the NUL */
+	assert_refused("domain");
+	(void)good_spec(NULL);
+	(void)snprintf(spec.image, sizeof(spec.image), "nope");
+	assert_refused("image");
+}
+
+static void volume_targets_spare_the_walls(void **state)
+{
+	static const char *const bad[] = {
+		"relative", "/",        "/proc", "/proc/sys",  "/sys",
+		"/dev/shm", "/usr/lib", "/etc",  "/a/../proc", "/a/./b",
+		"/a//b",    "/a/",      "/..",   "/bin",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		(void)good_spec(NULL);
+		add_volume("/srv/data", bad[i], 0);
+		assert_refused("target");
+	}
+	(void)good_spec(NULL);
+	add_volume("/srv/data", "/workspace/in..put", VOLUME_READ_ONLY);
+	assert_int_equal(plan_check_spec(&spec, NULL), 0);
+	plan_make(&spec, &host, &plan);
+	assert_true(plan.ops[position(PLAN_VOLUME)].read_only);
+}
+
+static void too_many_volumes_and_flags_are_refused(void **state)
+{
+	(void)state;
+	spec.num_volumes = VOLUMES_MAX + 1;
+	assert_refused("spec");
+	(void)good_spec(NULL);
+	add_volume("/srv/data", "/data", 0x80);
+	assert_refused("flags");
+	(void)good_spec(NULL);
+	spec.flags = 1;
+	assert_refused("flags");
+}
+
+static void the_largest_plan_fits(void **state)
+{
+	const struct plan_host many = { .num_binds = 16, .num_cpus = 1 };
+
+	(void)state;
+	for (int i = 0; i < VOLUMES_MAX; i++)
+		add_volume("/srv/data", "/data", 0);
+	plan_make(&spec, &many, &plan);
+	assert_true(plan.num <= PLAN_OPS_MAX);
+}
+
+static void a_plan_can_be_read(void **state)
+{
+	char line[256];
+
+	(void)state;
+	add_volume("/srv/data", "/data", VOLUME_READ_ONLY);
+	plan_make(&spec, &host, &plan);
+	plan_op_format(&plan.ops[position(PLAN_VOLUME)], line, sizeof(line));
+	assert_string_equal(line, "volume /srv/data:/data:ro");
+	plan_op_format(&plan.ops[position(PLAN_CGROUP_LIMIT)], line,
+		       sizeof(line));
+	assert_string_equal(line, "cgroup-limit memory "
+				  "memory.limit_in_bytes=553648128");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(the_defaults_are_accepted, good_spec),
+		cmocka_unit_test_setup(every_wall_is_in_every_plan, good_spec),
+		cmocka_unit_test_setup(init_is_limited_before_it_is_set_up,
+				       good_spec),
+		cmocka_unit_test_setup(limits_reach_their_files, good_spec),
+		cmocka_unit_test_setup(no_more_processors_than_the_host_has,
+				       good_spec),
+		cmocka_unit_test_setup(limits_out_of_range_are_refused,
+				       good_spec),
+		cmocka_unit_test_setup(
+			a_layer_that_memory_cannot_hold_is_refused, good_spec),
+		cmocka_unit_test_setup(names_are_strict, good_spec),
+		cmocka_unit_test_setup(volume_targets_spare_the_walls,
+				       good_spec),
+		cmocka_unit_test_setup(too_many_volumes_and_flags_are_refused,
+				       good_spec),
+		cmocka_unit_test_setup(the_largest_plan_fits, good_spec),
+		cmocka_unit_test_setup(a_plan_can_be_read, good_spec),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
