@@ -74,6 +74,31 @@ int confine_exec(const struct confine *confine);
  */
 int confine_daemon(uint32_t uid, uint32_t gid);
 
+/**
+ * confine_empty_root() - an empty read-only root with a fresh /proc and one
+ * more directory, in the caller's own mount namespace; the old root is gone
+ *
+ * Return: 0 or -errno.
+ */
+int confine_empty_root(const char *extra_dir);
+
+/**
+ * confine_netns() - make the caller's fresh network namespace a sandbox's
+ * @proc_fd: its /proc
+ *
+ * lo up, IPv6 prohibited by rule but for ::1, every port free to bind. Make
+ * sure first that it isn't the host's. Return: 0 or -errno.
+ */
+int confine_netns(int proc_fd);
+
+/**
+ * confine_proc() - cover the parts of /proc that are the host's business
+ * @empty_dir: what to cover directories with; /dev/null covers files
+ *
+ * Return: 0 or -errno.
+ */
+int confine_proc(const char *empty_dir);
+
 /* The stages, for those who need just one; see the files named. */
 int caps_keep(uint64_t keep);  /* caps.c */
 int caps_bound(uint64_t keep); /* caps.c */

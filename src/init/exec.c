@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clone.h"
 #include "base/file.h"
 #include "base/rd.h"
 #include "confine/confine.h"
@@ -222,49 +223,6 @@ __attribute__((noreturn)) static void child(void *arg)
 	_exit(127);
 }
 
-/*
- * clone3 for a child that shares our memory: glibc has no such call, and a
- * plain system call would let both return on one stack.
- */
-static long clone3_on_stack(struct clone_args *args, void (*fn)(void *),
-			    void *arg)
-{
-	long ret;
-
-#if defined(__x86_64__)
-	__asm__ volatile("syscall\n\t"
-			 "test %%rax, %%rax\n\t"
-			 "jnz 1f\n\t"
-			 "xor %%ebp, %%ebp\n\t"
-			 "mov %[arg], %%rdi\n\t"
-			 "call *%[fn]\n\t"
-			 "hlt\n"
-			 "1:"
-			 : "=a"(ret)
-			 : "0"(SYS_clone3), "D"(args),
-			   "S"(sizeof(*args)), [fn] "r"(fn), [arg] "r"(arg)
-			 : "rcx", "r11", "memory", "cc");
-#elif defined(__aarch64__)
-	register long x8 __asm__("x8") = SYS_clone3;
-	register long x0 __asm__("x0") = (long)args;
-	register long x1 __asm__("x1") = sizeof(*args);
-
-	__asm__ volatile("svc #0\n\t"
-			 "cbnz x0, 1f\n\t"
-			 "mov x29, xzr\n\t"
-			 "mov x0, %[arg]\n\t"
-			 "blr %[fn]\n"
-			 "1:"
-			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), [fn] "r"(fn), [arg] "r"(arg)
-			 : "memory", "cc", "x30");
-	ret = x0;
-#else
-#error "osb-init: this architecture has no clone3 stub yet"
-#endif
-	return ret;
-}
-
 /* Return: the pid, or -errno; start->sys says whether it really execed. */
 static pid_t spawn(struct start *start, const struct cgroups *cg)
 {
@@ -280,7 +238,7 @@ static pid_t spawn(struct start *start, const struct cgroups *cg)
 
 	start->pids_procs_fd = cg->procs_fd;
 	start->sys = 0;
-	ret = clone3_on_stack(&args, child, start);
+	ret = clone_on_stack(&args, child, start);
 	return (pid_t)ret; /* by raw call: negative errno already */
 }
 

@@ -20,7 +20,9 @@
  * reaper. The launcher writes the child's id maps, since only root of the
  * parent user namespace may.
  *
- * Spare network namespaces are made while nothing else is asked.
+ * Spare network namespaces are made while nothing else is asked. One whose lo
+ * never carried a byte is as new when its sandbox is gone, and serves again:
+ * making and tearing down one costs as much as half a sandbox.
  *
  * Rule: before any change meant for a namespace of ours, compare its inode
  * with the host's and refuse when equal.
@@ -31,17 +33,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/rtnetlink.h>
 #include <linux/sched.h>
 #include <linux/securebits.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -51,7 +50,6 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/mnt.h"
 #include "confine/confine.h"
 #include "init/init.h"
 #include "wire/fdpass.h"
@@ -70,6 +68,7 @@ struct launcher {
 	ino_t host_net;
 	unsigned int num_spare;
 	int spare[NETNS_SPARE];
+	int slot_net_fd[DOMAIN_SLOTS]; /* 0: none; never a standard stream */
 };
 
 /* Changing the effective uid hides our /proc files from ourselves. */
@@ -78,40 +77,6 @@ static int set_euid(uid_t uid)
 	if (syscall(SYS_setresuid, -1, uid, -1) < 0)
 		return -errno;
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? -errno : 0;
-}
-
-#define HARMLESS (MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
-
-/* An empty tmpfs over "/", with a fresh /proc, and the old root gone. */
-static int enter_empty_root(void)
-{
-	static const struct mnt_option options[] = {
-		MNT_TEXT("mode", "0755"),
-		MNT_TEXT("size", "16k"),
-	};
-	int root_fd auto_fd = -1;
-	int proc_fd auto_fd = -1;
-	int r;
-
-	r = mnt_new("tmpfs", options, ARRAY_SIZE(options), HARMLESS, &root_fd);
-	if (r == 0)
-		r = mnt_new("proc", NULL, 0, HARMLESS, &proc_fd);
-	if (r < 0)
-		return r;
-	if (mkdirat(root_fd, "m", 0755) < 0 ||
-	    mkdirat(root_fd, "proc", 0555) < 0)
-		return -errno;
-	r = mnt_attach(root_fd, AT_FDCWD, "/");
-	if (r == 0)
-		r = mnt_attach(proc_fd, root_fd, "proc");
-	if (r == 0)
-		r = mnt_set(root_fd, MOUNT_ATTR_RDONLY, -1);
-	if (r < 0)
-		return r;
-	if (fchdir(root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
-	    umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-		return -errno;
-	return 0;
 }
 
 static int isolate_mounts(struct launcher *l)
@@ -125,7 +90,7 @@ static int isolate_mounts(struct launcher *l)
 	if (unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -errno;
-	r = enter_empty_root();
+	r = confine_empty_root("m");
 	if (r < 0)
 		return r;
 	l->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -185,74 +150,15 @@ static int isolate_caps(void)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* "ip link set lo up", with an ordinary socket of this namespace. */
-static int netns_lo_up(void)
-{
-	struct ifreq ifr = { .ifr_name = "lo" };
-	int sock_fd auto_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	ifr.ifr_flags = IFF_UP;
-	if (sock_fd < 0 || ioctl(sock_fd, SIOCSIFFLAGS, &ifr) < 0)
-		return -errno;
-	return 0;
-}
-
-/*
- * "ip -6 route add prohibit default": with lo alone there is no way out over
- * IPv6 anyway; this says so by rule, and ::1 keeps working.
- */
-static int netns_prohibit_ipv6(void)
-{
-	struct {
-		struct nlmsghdr nlh;
-		struct rtmsg rtm;
-	} req = {
-		.nlh = { .nlmsg_len = sizeof(req),
-			 .nlmsg_type = RTM_NEWROUTE,
-			 .nlmsg_flags =
-				 NLM_F_REQUEST | NLM_F_CREATE | NLM_F_ACK },
-		.rtm = { .rtm_family = AF_INET6,
-			 .rtm_table = RT_TABLE_MAIN,
-			 .rtm_protocol = RTPROT_STATIC,
-			 .rtm_type = RTN_PROHIBIT },
-	};
-	struct {
-		struct nlmsghdr nlh;
-		struct nlmsgerr err;
-		char rest[128];
-	} ack;
-	int sock_fd auto_fd =
-		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-
-	if (sock_fd < 0 || send(sock_fd, &req, sizeof(req), 0) < 0 ||
-	    recv(sock_fd, &ack, sizeof(ack), 0) <
-		    (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)))
-		return -errno;
-	if (ack.nlh.nlmsg_type != NLMSG_ERROR)
-		return -EPROTO;
-	/* A kernel without IPv6 has nothing to prohibit. */
-	return ack.err.error == -EAFNOSUPPORT || ack.err.error == -EOPNOTSUPP
-		       ? 0
-		       : ack.err.error;
-}
-
 static int netns_fill(struct launcher *l)
 {
 	struct stat st;
-	int r;
 
 	if (fstatat(l->proc_fd, "thread-self/ns/net", &st, 0) < 0)
 		return -errno;
 	if (st.st_ino == l->host_net)
 		return -EXDEV; /* never touch the host's */
-	r = netns_lo_up();
-	if (r < 0)
-		return r;
-	r = netns_prohibit_ipv6();
-	if (r < 0)
-		return r;
-	return file_write_at(l->proc_fd,
-			     "sys/net/ipv4/ip_unprivileged_port_start", "0");
+	return confine_netns(l->proc_fd);
 }
 
 /* Leaves the caller at home again, whatever happened. */
@@ -284,6 +190,38 @@ static int netns_take(struct launcher *l, int *ret_fd)
 		return netns_make(l, ret_fd);
 	*ret_fd = take_fd(&l->spare[--l->num_spare]);
 	return 0;
+}
+
+/*
+ * Did anything ever happen in it? Sockets go with their processes and nobody
+ * inside can change links, routes or rules: traffic is all that could leave a
+ * trace (connections in TIME_WAIT, metrics). Leaves the caller at home.
+ */
+static bool netns_is_pristine(const struct launcher *l, int net_fd)
+{
+	char text[1024];
+	const char *lo;
+
+	if (setns(net_fd, CLONE_NEWNET) < 0)
+		return false;
+	(void)file_read_at(l->proc_fd, "thread-self/net/dev", text,
+			   sizeof(text));
+	if (setns(l->home_fd, CLONE_NEWNET) < 0)
+		_exit(1); /* lost our way: the broker starts another */
+	lo = strstr(text, "lo:");
+	return lo && strspn(lo + 3, " 0\n") == strlen(lo + 3);
+}
+
+static void release(struct launcher *l, uint32_t slot)
+{
+	int fd auto_fd = -1;
+
+	if (slot >= DOMAIN_SLOTS || l->slot_net_fd[slot] == 0)
+		return;
+	fd = l->slot_net_fd[slot];
+	l->slot_net_fd[slot] = 0;
+	if (l->num_spare < NETNS_SPARE && netns_is_pristine(l, fd))
+		l->spare[l->num_spare++] = take_fd(&fd);
 }
 
 static int write_maps(const struct launcher *l, pid_t pid, uint32_t base)
@@ -346,6 +284,8 @@ static int clone_sandbox(struct launcher *l, struct launcher_msg *msg,
 		_exit(1); /* lost our way: the broker starts another */
 	if (r < 0)
 		return r;
+	release(l, msg->slot); /* of a run that failed half-way */
+	l->slot_net_fd[msg->slot] = take_fd(&net_fd);
 	set_where(msg, "write its id maps");
 	return write_maps(l, pid, base);
 }
@@ -386,13 +326,16 @@ static int launcher_loop(struct launcher *l)
 				&fds) < 0 ||
 		    len != sizeof(msg))
 			return 0; /* the broker is gone */
-		answer(l, &msg, &fds);
+		if (msg.op == LAUNCHER_RELEASE)
+			release(l, msg.slot);
+		else
+			answer(l, &msg, &fds);
 	}
 }
 
 int launcher_main(char **argv)
 {
-	struct launcher launcher = { .proc_fd = -1, .home_fd = -1 };
+	static struct launcher launcher = { .proc_fd = -1, .home_fd = -1 };
 	struct launcher_msg ready = { .op = LAUNCHER_READY };
 	const uid_t base = (uid_t)strtoul(argv[2], NULL, 10);
 	int r;

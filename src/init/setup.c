@@ -34,20 +34,6 @@
 #include "init/init.h"
 #include "wire/fdpass.h"
 
-/* Host facts that the kernel shows in every /proc; not a user's business. */
-static const char *const masked_files[] = {
-	"/proc/cmdline",     "/proc/diskstats",     "/proc/interrupts",
-	"/proc/kallsyms",    "/proc/kcore",         "/proc/key-users",
-	"/proc/keys",        "/proc/latency_stats", "/proc/modules",
-	"/proc/sched_debug", "/proc/sysrq-trigger", "/proc/timer_list",
-};
-static const char *const masked_dirs[] = {
-	"/proc/acpi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/scsi",
-};
-
-/* A directory that is empty and stays so: part of the /sys template. */
-#define EMPTY_DIR "/sys/kernel"
-
 /* Root inside, as seen by the kernel: our range's first id. */
 static int become_root(void)
 {
@@ -177,36 +163,6 @@ static int attach_bind(int mount_fd, const char *path)
 	return mnt_attach(mount_fd, target_fd, "");
 }
 
-/* A path that this kernel doesn't have needs no mask. */
-static int mask(const char *cover, const char *path)
-{
-	int fd auto_fd = -1;
-	int r;
-
-	r = mnt_clone(AT_FDCWD, cover, &fd);
-	if (r == 0)
-		r = mnt_attach(fd, AT_FDCWD, path);
-	return r == -ENOENT ? 0 : r;
-}
-
-static int mask_proc(void)
-{
-	int sys_fd auto_fd = -1;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masked_files); i++)
-		r = mask("/dev/null", masked_files[i]);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masked_dirs); i++)
-		r = mask(EMPTY_DIR, masked_dirs[i]);
-	if (r == 0)
-		r = mnt_clone(AT_FDCWD, "/proc/sys", &sys_fd);
-	if (r == 0)
-		r = mnt_set(sys_fd, MOUNT_ATTR_RDONLY, -1);
-	if (r == 0)
-		r = mnt_attach(sys_fd, AT_FDCWD, "/proc/sys");
-	return r;
-}
-
 /* Whatever the launcher had as standard streams stays outside. */
 static int null_stdio(void)
 {
@@ -272,7 +228,7 @@ static int close_walls(const char **ret_where)
 	if (r < 0)
 		return r;
 	*ret_where = "mask /proc";
-	r = mask_proc();
+	r = confine_proc("/sys/kernel");
 	if (r < 0)
 		return r;
 	*ret_where = "confine init";

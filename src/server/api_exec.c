@@ -328,6 +328,7 @@ static void take_control(struct exec_ws *exec, const json_t *object)
 		return; /* it is over already: nothing to control */
 	if (strcmp(type, "stdin_eof") == 0) {
 		run_stdin_eof(exec->run);
+		request_pause(exec->req, run_stdin_waits(exec->run) > 0);
 	} else if (strcmp(type, "kill") == 0) {
 		run_kill(exec->run, INIT_KILL_TREE, SIGKILL);
 	} else if (strcmp(type, "signal") == 0) {
@@ -368,8 +369,8 @@ static void take_binary(struct exec_ws *exec, const uint8_t *data, size_t len)
 		request_abort(exec->req);
 		return;
 	}
-	if (run_stdin_waits(exec->run))
-		request_pause(exec->req, true);
+	/* One read may hold several messages: the next can find room again. */
+	request_pause(exec->req, run_stdin_waits(exec->run) > 0);
 }
 
 static void on_message(void *ctx, bool text, const uint8_t *data, size_t len)

@@ -31,11 +31,12 @@ enum launcher_op {
 	LAUNCHER_READY = 3,    /* launcher: waiting for orders */
 	LAUNCHER_CLONE = 4,  /* broker: + 2 fds: init's socket, its v2 cgroup */
 	LAUNCHER_CLONED = 5, /* launcher: pid, or sys */
+	LAUNCHER_RELEASE = 6, /* broker: nobody lives in this slot any more */
 };
 
 struct launcher_msg {
 	uint32_t op;
-	uint32_t slot; /* CLONE */
+	uint32_t slot; /* CLONE, RELEASE */
 	int32_t pid;   /* CLONED: in the broker's pid namespace, or 0 */
 	int32_t sys;   /* errno, or 0; then `where` says what failed */
 	char where[48];

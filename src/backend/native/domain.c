@@ -180,6 +180,9 @@ static int start_launcher(struct native *native, struct domain *domain,
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
 		return err_set(err, ERR_INTERNAL, errno, "socketpair");
+	/* Our end only: a stuck launcher must not stop the broker. */
+	if (fcntl(sock[0], F_SETFL, O_NONBLOCK) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "fcntl");
 	domain->sock_fd = sock[0];
 	pid = fork();
 	if (pid == 0)
@@ -354,6 +357,12 @@ int domain_slot_take(struct native *native, struct domain *domain,
 void domain_slot_release(struct native *native, struct domain *domain,
 			 uint8_t slot)
 {
+	const struct launcher_msg msg = { .op = LAUNCHER_RELEASE,
+					  .slot = slot };
+
+	/* A launcher that can't be told makes a new namespace next time. */
+	if (domain->state == DOMAIN_ALIVE)
+		(void)fdpass_send(domain->sock_fd, &msg, sizeof(msg), NULL, 0);
 	domain->used[slot] = false;
 	domain->num_used--;
 	if (domain->state == DOMAIN_ORPHANED && domain->num_used == 0)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * proc - cover what a fresh /proc tells of the host, and make /proc/sys
+ * read-only
+ *
+ * Most of it is the host root's to read anyway; the covers hold where a mode
+ * is looser than it should be.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+
+#include "base/cleanup.h"
+#include "base/mnt.h"
+#include "confine/confine.h"
+
+/* Host facts that the kernel shows in every /proc; not a user's business. */
+static const char *const masked_files[] = {
+	"/proc/cmdline",     "/proc/diskstats",     "/proc/interrupts",
+	"/proc/kallsyms",    "/proc/kcore",         "/proc/key-users",
+	"/proc/keys",        "/proc/latency_stats", "/proc/modules",
+	"/proc/sched_debug", "/proc/sysrq-trigger", "/proc/timer_list",
+};
+static const char *const masked_dirs[] = {
+	"/proc/acpi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/scsi",
+};
+
+/* A path that this kernel doesn't have needs no mask. */
+static int mask(const char *cover, const char *path)
+{
+	int fd auto_fd = -1;
+	int r;
+
+	r = mnt_clone(AT_FDCWD, cover, &fd);
+	if (r == 0)
+		r = mnt_attach(fd, AT_FDCWD, path);
+	return r == -ENOENT ? 0 : r;
+}
+
+int confine_proc(const char *empty_dir)
+{
+	int sys_fd auto_fd = -1;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masked_files); i++)
+		r = mask("/dev/null", masked_files[i]);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masked_dirs); i++)
+		r = mask(empty_dir, masked_dirs[i]);
+	if (r == 0)
+		r = mnt_clone(AT_FDCWD, "/proc/sys", &sys_fd);
+	if (r == 0)
+		r = mnt_set(sys_fd, MOUNT_ATTR_RDONLY, -1);
+	if (r == 0)
+		r = mnt_attach(sys_fd, AT_FDCWD, "/proc/sys");
+	return r;
+}
