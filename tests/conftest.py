@@ -44,6 +44,8 @@ def nothing_left(request, shared_daemon):
         pytest.fail("the shared daemon died:\n" + shared_daemon.log())
     difference = leaks.wait_until_equal(before, shared_daemon)
     if difference:
+        for left in shared_daemon.api().ids():  # not into the next test too
+            shared_daemon.api().request("DELETE", f"/v1/sandboxes/{left}")
         pytest.fail("left behind:\n" + difference)
 
 

@@ -11,6 +11,10 @@
  * v1 cgroups, takes its standard streams, goes through the walls, and execs.
  * How far it came it leaves in struct start.
  *
+ * v1 cgroups are joined through `tasks` and by the child itself: a write of
+ * one's own thread takes no lock, while `cgroup.procs` waits for an RCU grace
+ * period (5-25 ms) whenever nobody has moved for a few milliseconds.
+ *
  * The child must not return, allocate, or change init's state but struct
  * start. See clone(2), vfork(2), cgroups(7).
  */
@@ -44,7 +48,7 @@ struct start {
 	char *argv[INIT_ARGS_MAX + 1];
 	char *envp[INIT_ARGS_MAX + 1];
 	int stdio[3];
-	int pids_procs_fd, memory_procs_fd;
+	int pids_tasks_fd, memory_tasks_fd;
 	int files_fd;
 	struct confine confine;
 
@@ -55,7 +59,7 @@ struct start {
 
 struct cgroups {
 	int v2_fd;    /* directory; the child is cloned into it */
-	int procs_fd; /* pids: cgroup.procs */
+	int tasks_fd; /* pids: tasks */
 };
 
 static void cgroup_name(uint32_t serial, char name[static 16])
@@ -77,11 +81,11 @@ static int make_cgroups(const struct init *init, uint32_t serial,
 	r = file_write_u64_at(init->pids_fd, path, init->exec_pids);
 	if (r < 0)
 		return r;
-	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", name);
-	cg->procs_fd = openat(init->pids_fd, path, O_WRONLY | O_CLOEXEC);
+	(void)snprintf(path, sizeof(path), "%s/tasks", name);
+	cg->tasks_fd = openat(init->pids_fd, path, O_WRONLY | O_CLOEXEC);
 	cg->v2_fd = openat(init->cgroup_fd, name,
 			   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return cg->procs_fd < 0 || cg->v2_fd < 0 ? -errno : 0;
+	return cg->tasks_fd < 0 || cg->v2_fd < 0 ? -errno : 0;
 }
 
 static void drop_cgroups(const struct init *init, uint32_t serial)
@@ -180,8 +184,8 @@ static int exec_in_path(char *const argv[], char *const envp[])
 
 static int join_cgroups(const struct start *start)
 {
-	if (write(start->pids_procs_fd, "0", 1) != 1 ||
-	    write(start->memory_procs_fd, "0", 1) != 1)
+	if (write(start->pids_tasks_fd, "0", 1) != 1 ||
+	    write(start->memory_tasks_fd, "0", 1) != 1)
 		return -errno;
 	return 0;
 }
@@ -236,7 +240,7 @@ static pid_t spawn(struct start *start, const struct cgroups *cg)
 	};
 	long ret;
 
-	start->pids_procs_fd = cg->procs_fd;
+	start->pids_tasks_fd = cg->tasks_fd;
 	start->sys = 0;
 	ret = clone_on_stack(&args, child, start);
 	return (pid_t)ret; /* by raw call: negative errno already */
@@ -291,7 +295,7 @@ static void fill_exec(struct init *init, struct exec *exec,
 static int start_program(struct init *init, struct start *start,
 			 struct exec *exec)
 {
-	struct cgroups cg = { .v2_fd = -1, .procs_fd = -1 };
+	struct cgroups cg = { .v2_fd = -1, .tasks_fd = -1 };
 	pid_t pid;
 	int r;
 
@@ -314,7 +318,7 @@ static int start_program(struct init *init, struct start *start,
 		exec->pid = pid;
 	}
 	close_fd(&cg.v2_fd);
-	close_fd(&cg.procs_fd);
+	close_fd(&cg.tasks_fd);
 	if (r < 0) {
 		close_fd(&exec->cgroup_fd);
 		drop_cgroups(init, exec->serial);
@@ -332,7 +336,7 @@ static int prepare(struct init *init, size_t len, int *fds,
 		return r;
 	if (exec_find(init, start->req->exec_id))
 		return -EEXIST;
-	start->memory_procs_fd = init->memory_procs_fd;
+	start->memory_tasks_fd = init->memory_tasks_fd;
 	start->files_fd = init->files_fd;
 	start->confine.uid = start->req->uid;
 	start->confine.gid = start->req->gid;

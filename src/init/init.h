@@ -51,7 +51,7 @@ struct exec {
 struct init {
 	/* from struct setup, for life */
 	int cgroup_fd, pids_fd;
-	int memory_procs_fd, memory_peak_fd, memory_events_fd;
+	int memory_tasks_fd, memory_peak_fd, memory_events_fd;
 	int listen_fd;
 	int files_fd; /* the osb-files program */
 	uint32_t exec_pids, nofile;

@@ -163,6 +163,15 @@ static int attach_bind(int mount_fd, const char *path)
 	return mnt_attach(mount_fd, target_fd, "");
 }
 
+static int join_cgroups(const struct fdset *fds)
+{
+	for (int i = SETUP_FD_JOIN_MEMORY; i <= SETUP_FD_JOIN_CPU; i++) {
+		if (write(fds->fd[i], "0", 1) != 1)
+			return -errno;
+	}
+	return 0;
+}
+
 /* Whatever the launcher had as standard streams stays outside. */
 static int null_stdio(void)
 {
@@ -179,7 +188,7 @@ static void keep_fds(struct init *init, struct fdset *fds)
 {
 	init->cgroup_fd = fdset_take(fds, SETUP_FD_CGROUP);
 	init->pids_fd = fdset_take(fds, SETUP_FD_PIDS);
-	init->memory_procs_fd = fdset_take(fds, SETUP_FD_MEMORY_PROCS);
+	init->memory_tasks_fd = fdset_take(fds, SETUP_FD_MEMORY_TASKS);
 	init->memory_peak_fd = fdset_take(fds, SETUP_FD_MEMORY_PEAK);
 	init->memory_events_fd = fdset_take(fds, SETUP_FD_MEMORY_EVENTS);
 	init->listen_fd = fdset_take(fds, SETUP_FD_LISTEN);
@@ -249,7 +258,11 @@ int setup_run(struct init *init, int sock_fd, const char **ret_where)
 	r = become_root();
 	if (r < 0)
 		return r;
-	/* After the broker moved us, or we would see the host's paths. */
+	*ret_where = "join its cgroups";
+	r = join_cgroups(&fds);
+	if (r < 0)
+		return r;
+	/* After that, or we would see the host's paths. */
 	*ret_where = "unshare cgroups";
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		return -errno;

@@ -48,9 +48,12 @@ enum setup_fd {
 	SETUP_FD_DEV,
 	SETUP_FD_SYS,
 	SETUP_FD_SHM,
-	SETUP_FD_CGROUP,        /* v2 directory of the sandbox */
-	SETUP_FD_PIDS,          /* pids directory of the payload */
-	SETUP_FD_MEMORY_PROCS,  /* payload's memory cgroup: cgroup.procs */
+	SETUP_FD_CGROUP,      /* v2 directory of the sandbox */
+	SETUP_FD_PIDS,        /* pids directory of the payload */
+	SETUP_FD_JOIN_MEMORY, /* v1 `tasks` files of the sandbox: init moves */
+	SETUP_FD_JOIN_PIDS,   /* itself in by writing 0; see exec.c for why */
+	SETUP_FD_JOIN_CPU,
+	SETUP_FD_MEMORY_TASKS,  /* `tasks` of the payload's memory cgroup */
 	SETUP_FD_MEMORY_PEAK,   /* its high-water mark, writable: resets */
 	SETUP_FD_MEMORY_EVENTS, /* has a line "oom_kill N" */
 	SETUP_FD_LISTEN,        /* where osbd connects */

@@ -159,12 +159,13 @@ static int run_cgroup_limit(struct run *run, const struct plan_op *op,
 	return 0;
 }
 
-static int open_payload(struct run *run, enum plan_controller controller,
-			const char *file, int flags, enum setup_fd which)
+static int open_file(struct run *run, enum plan_controller controller,
+		     bool payload, const char *file, int flags,
+		     enum setup_fd which)
 {
 	char path[SANDBOX_ID_LEN + 64];
 	int fd = openat(run->domain->cgroup.fd[controller],
-			cgroup_path(run, true, file, path, sizeof(path)),
+			cgroup_path(run, payload, file, path, sizeof(path)),
 			flags | O_CLOEXEC);
 
 	run->fds[which] = fd;
@@ -178,19 +179,20 @@ static int run_cgroup_delegate(struct run *run, const struct plan_op *op,
 	int r;
 
 	(void)op;
-	r = open_payload(run, PLAN_PIDS, "", O_RDONLY | O_DIRECTORY,
-			 SETUP_FD_PIDS);
+	r = open_file(run, PLAN_PIDS, true, "", O_RDONLY | O_DIRECTORY,
+		      SETUP_FD_PIDS);
 	if (r == 0 && fchown(run->fds[SETUP_FD_PIDS], run->base, run->base) < 0)
 		r = -errno;
 	if (r == 0)
-		r = open_payload(run, PLAN_MEMORY, "cgroup.procs", O_WRONLY,
-				 SETUP_FD_MEMORY_PROCS);
+		r = open_file(run, PLAN_MEMORY, true, "tasks", O_WRONLY,
+			      SETUP_FD_MEMORY_TASKS);
 	if (r == 0)
-		r = open_payload(run, PLAN_MEMORY, "memory.max_usage_in_bytes",
-				 O_RDWR, SETUP_FD_MEMORY_PEAK);
+		r = open_file(run, PLAN_MEMORY, true,
+			      "memory.max_usage_in_bytes", O_RDWR,
+			      SETUP_FD_MEMORY_PEAK);
 	if (r == 0)
-		r = open_payload(run, PLAN_MEMORY, "memory.oom_control",
-				 O_RDONLY, SETUP_FD_MEMORY_EVENTS);
+		r = open_file(run, PLAN_MEMORY, true, "memory.oom_control",
+			      O_RDONLY, SETUP_FD_MEMORY_EVENTS);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "delegate cgroups");
 	return 0;
@@ -409,19 +411,21 @@ static int run_launched(struct run *run, const struct plan_op *op,
 	return 0;
 }
 
+/* Init moves itself, through the descriptor that it gets here. */
 static int run_cgroup_join(struct run *run, const struct plan_op *op,
 			   struct err *err)
 {
-	char path[SANDBOX_ID_LEN + 64];
+	static const enum setup_fd which[] = {
+		[PLAN_MEMORY] = SETUP_FD_JOIN_MEMORY,
+		[PLAN_PIDS] = SETUP_FD_JOIN_PIDS,
+		[PLAN_CPU] = SETUP_FD_JOIN_CPU,
+	};
 	int r;
 
-	r = file_write_u64_at(run->domain->cgroup.fd[op->controller],
-			      cgroup_path(run, op->payload, "cgroup.procs",
-					  path, sizeof(path)),
-			      (uint64_t)run->sandbox->pid);
+	r = open_file(run, op->controller, false, "tasks", O_WRONLY,
+		      which[op->controller]);
 	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r, "move init to '%s'",
-			       path);
+		return err_set(err, ERR_INTERNAL, -r, "open a cgroup's tasks");
 	return 0;
 }
 
