@@ -58,9 +58,10 @@ def read_rules(path):
     return version, zones
 
 
-def bar_chart(counts, width=40):
+def bar_chart(counts, rows_shown=10, width=40):
+    """The most common offsets, from west to east."""
     largest = max(counts.values())
-    for minutes, number in sorted(counts.items()):
+    for minutes, number in sorted(counts.most_common(rows_shown)):
         bar = "#" * max(1, round(number * width / largest))
         print(f"  {offset_name(minutes)}  {number:4d}  {bar}")
 
@@ -80,7 +81,7 @@ def main(directory):
 
     print(f"tz database {version}: {len(places)} zones in use since 1970, "
           f"{len(countries)} countries and territories")
-    print("\nZones by standard offset:")
+    print("\nZones by standard offset, the ten most common:")
     bar_chart(offsets)
     print(f"\n{len(offsets)} offsets, from {offset_name(min(offsets))} to "
           f"{offset_name(max(offsets))}; {len(odd)} of them aren't whole hours.")

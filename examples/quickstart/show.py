@@ -58,11 +58,12 @@ def main():
         print(f"   | ({len(lines) - want.lines} lines)")
     for line in lines[-want.lines:]:
         print("   |", line[:100])
+    count = result["peak_pids"]
     print(f"   verdict {result['verdict']}: {story(result)}")
     print(f"   after {result['wall_ms'] / 1000:.2f} s, "
           f"{result['cpu_ms'] / 1000:.2f} s of CPU, "
           f"{result['peak_memory_bytes'] / 2**20:.0f} MiB, "
-          f"{result['peak_pids']} processes at most"
+          f"{count} process{'' if count == 1 else 'es'} at most"
           + (f"; limits hit: {', '.join(result['limits_hit'])}"
              if result["limits_hit"] else ""))
     wrong = list(check(result, want))

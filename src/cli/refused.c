@@ -19,6 +19,7 @@ static const struct {
 	{ "pids", "--pids" },     { "disk", "--disk" },
 	{ "inodes", "--inodes" }, { "nofile", "--nofile" },
 	{ "shm", "--shm" },       { "image", "--image" },
+	{ "user", "--user" },
 };
 
 /* The value as the caller wrote it: the last one given wins. */
@@ -93,11 +94,12 @@ static bool refused_volume(const struct run_options *options,
 	return false;
 }
 
-void refused(const struct run_options *options, const struct osb_error *err)
+void refused(const struct run_options *options, const struct osb_error *err,
+	     const char *doing)
 {
 	if (err->status >= 400 && err->status < 500 &&
 	    (refused_word(options, err->message) ||
 	     refused_volume(options, err)))
 		return;
-	(void)message("create a sandbox: %s", err->message);
+	(void)message("%s: %s", doing, err->message);
 }

@@ -58,7 +58,7 @@ static int create(struct osb_client *client, const struct run_options *options,
 
 	r = osb_sandbox_create(client, &spec, ret_id, &err);
 	if (r < 0)
-		refused(options, &err);
+		refused(options, &err, "create a sandbox");
 	return r;
 }
 
@@ -139,9 +139,10 @@ static int run_program(struct osb_client *client, const char *id,
 		r = pump_run(exec, output, &signal_number, &err);
 	if (r == PUMP_E_SIGNAL)
 		return EXIT_SIGNAL_BASE + signal_number;
-	if (r < 0)
-		return message("run '%s': %s", options->program[0],
-			       err.message);
+	if (r < 0) {
+		refused(options, &err, "run the program");
+		return EXIT_OSB;
+	}
 	return finish(options, output, osb_exec_verdict(exec));
 }
 

@@ -42,8 +42,9 @@ static char *metadata_text(const struct osb_file_spec *spec)
 {
 	json_t *object auto_json = NULL;
 
-	object = json_pack("{s:s, s:s*, s:s*, s:I}", "path", spec->path,
-			   "owner", spec->owner, "group", spec->group, "mode",
+	object = json_pack("{s:s, s:b, s:s*, s:s*, s:I}", "path", spec->path,
+			   "verbatim", 1, "owner", spec->owner, "group",
+			   spec->group, "mode",
 			   mode_digits(spec->mode ? spec->mode : 0644));
 	return object ? json_dumps(object, JSON_COMPACT) : NULL;
 }

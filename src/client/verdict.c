@@ -39,19 +39,21 @@ static int kind_from_name(const char *name, enum osb_verdict_kind *ret_kind)
 /* "SIGKILL" → 9; real-time signals are written "SIGRTMIN+3". */
 static int signal_from_name(const char *name)
 {
-	long offset;
+	long number, offset;
 
 	if (strncmp(name, "SIG", 3) != 0)
 		return 0;
 	name += 3;
-	for (int number = 1; number < SIGRTMIN; number++) {
-		const char *known = sigabbrev_np(number);
+	for (int i = 1; i < SIGRTMIN; i++) {
+		const char *known = sigabbrev_np(i);
 
 		if (known && strcmp(known, name) == 0)
-			return number;
+			return i;
 	}
-	if (strncmp(name, "RTMIN", 5) != 0)
-		return 0;
+	if (strncmp(name, "RTMIN", 5) != 0) {
+		number = strtol(name, NULL, 10); /* "SIG32": it has no name */
+		return number > 0 && number < NSIG ? (int)number : 0;
+	}
 	offset = name[5] == '+' ? strtol(name + 6, NULL, 10) : 0;
 	return offset >= 0 && SIGRTMIN + offset <= SIGRTMAX
 		       ? SIGRTMIN + (int)offset

@@ -57,6 +57,13 @@
 #define NETNS_SPARE 12
 
 /*
+ * With fewer than this many a spare one is made at once, up to NETNS_SPARE
+ * only in quiet moments: the next sandbox to end may well give one back.
+ */
+#define NETNS_LOW 2
+#define QUIET_MS 50
+
+/*
  * Instances of inotify a sandbox may have: counts climb to the domain's
  * creator, so without a limit of its own one sandbox takes everybody's.
  */
@@ -316,11 +323,12 @@ static int launcher_loop(struct launcher *l)
 		struct launcher_msg msg;
 		size_t len;
 
-		if (l->num_spare < NETNS_SPARE && poll(&pfd, 1, 0) == 0) {
-			if (netns_make(l, &l->spare[l->num_spare]) == 0) {
-				l->num_spare++;
-				continue;
-			}
+		if (l->num_spare < NETNS_SPARE &&
+		    poll(&pfd, 1, l->num_spare < NETNS_LOW ? 0 : QUIET_MS) ==
+			    0 &&
+		    netns_make(l, &l->spare[l->num_spare]) == 0) {
+			l->num_spare++;
+			continue;
 		}
 		if (fdpass_recv(LAUNCHER_FD_BROKER, &msg, sizeof(msg), 0, &len,
 				&fds) < 0 ||

@@ -220,6 +220,7 @@ static int open_events(struct init *init)
 static int close_inherited(int sock_fd)
 {
 	if (dup3(sock_fd, LAUNCHER_FD_BROKER, O_CLOEXEC) < 0 ||
+	    fcntl(LAUNCHER_FD_FILES, F_SETFD, FD_CLOEXEC) < 0 ||
 	    close_range(LAUNCHER_FD_FILES + 1, ~0u, 0) < 0)
 		_exit(1);
 	return LAUNCHER_FD_BROKER;

@@ -222,6 +222,19 @@ static int mode_to_text(int64_t mode, char ret_text[8], struct err *err)
 	return 0;
 }
 
+static int copy_path(const char *path, char *ret_path, size_t size,
+		     struct err *err)
+{
+	size_t len = strlen(path);
+
+	if (path[0] != '/' || len >= size)
+		return err_set(err, ERR_INVALID, 0,
+			       "path '%.100s': too long, or not absolute",
+			       path);
+	memcpy(ret_path, path, len + 1);
+	return 0;
+}
+
 static int take_metadata(struct upload *upload, struct err *err)
 {
 	struct strv env auto_clean(strv_deinit) = { 0 };
@@ -230,6 +243,7 @@ static int take_metadata(struct upload *upload, struct err *err)
 	const char *owner = "";
 	const char *group = "";
 	int64_t mode = 0;
+	bool verbatim = false;
 	int r;
 
 	json = json_read(buf_data(&upload->metadata),
@@ -237,12 +251,16 @@ static int take_metadata(struct upload *upload, struct err *err)
 	if (!json || json_get_text(json, "path", &path, err) < 0 ||
 	    json_get_text(json, "owner", &owner, err) < 0 ||
 	    json_get_text(json, "group", &group, err) < 0 ||
+	    json_get_bool(json, "verbatim", &verbatim, err) < 0 ||
 	    json_get_int(json, "mode", 0, 7777, &mode, err) < 0)
 		return -EINVAL;
 	if (*path == '\0')
 		return err_set(err, ERR_INVALID, 0, "path is missing");
 	r = env_init(&env, &upload->sandbox->spec, 0, err);
-	if (r == 0)
+	if (r == 0 && verbatim) /* ours: names that hold a '$' */
+		r = copy_path(path, upload->spec.path,
+			      sizeof(upload->spec.path), err);
+	else if (r == 0)
 		r = env_path(&env, path, upload->spec.path,
 			     sizeof(upload->spec.path), err);
 	if (r == 0)

@@ -11,7 +11,7 @@ import procs
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_killed_in_the_middle_of_a_run(daemon, sig):
     marker = f"300.05{int(sig):02}"
     process = daemon.popen(
@@ -26,6 +26,20 @@ def test_killed_in_the_middle_of_a_run(daemon, sig):
     time.sleep(1)
     assert procs.with_argument(marker) == []
     assert daemon.api().ids() == []
+
+
+def test_an_interrupt_goes_to_the_program_and_a_second_ends_it(daemon):
+    process = daemon.popen(
+        "run", "--", "sh", "-c", "trap 'echo one' INT; echo up; while :; do "
+        "sleep 0.05; done", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout.readline() == b"up\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == b"one\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=2) in (130, 137)
+    process.stdout.close()
+    daemon.api().wait_gone(1)
 
 
 def test_killed_at_any_moment(daemon):

@@ -22,7 +22,7 @@ def test_memory_counts_processes_together(daemon):
 def test_memory_counts_shm_and_the_writable_layer(daemon):
     for place in ("/dev/shm/x", "/workspace/x"):
         script = f"head -c 60M /dev/zero >{place}; echo $?"
-        done = daemon.sh(script, "--memory", "64Mi", "--disk", "32Mi")
+        done = daemon.sh(script, "--memory", "32Mi", "--disk", "16Mi")
         assert done.code == 137 or done.out.strip() != "0", (place, done)
     script = "head -c 40M /dev/zero >/dev/shm/x && echo ok"
     assert daemon.sh(script, "--memory", "128Mi").out == "ok\n"

@@ -54,6 +54,8 @@ def namespaces(daemon_pids):
     """How many namespaces of each kind exist, as far as /proc shows them."""
     seen = collections.defaultdict(set)
     for pid in procs.all_pids():
+        if not procs.is_alive(pid):
+            continue
         for kind, target in procs.links(pid, "ns").items():
             if kind in procs.NAMESPACES:
                 seen[kind].add(target)
@@ -71,6 +73,8 @@ def processes():
     found = []
     for pid in procs.all_pids():
         name = procs.comm(pid)
+        if procs.state(pid) == "Z" and procs.parent(pid) == 1:
+            continue  # pid 1's to reap, which in a container may not
         where = procs.links(pid, "ns").get("pid", own)
         if name.startswith("osb") or where != own:
             found.append(f"process {pid} {name} {procs.state(pid)}")

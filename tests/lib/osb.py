@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 
 import api as http_api
@@ -74,6 +73,10 @@ def command(*args, input=b"", timeout=60, env=None, **kwargs):
 
 # Apart from sandboxes that somebody uses on this host meanwhile.
 CGROUP_PARENT = f"osb-test-{os.urandom(4).hex()}"
+
+
+# More than any test has sandboxes at once.
+SLOTS = 64
 
 
 class Service:
@@ -224,15 +227,11 @@ class Service:
         return http_api.Api(self.socket, key=key)
 
     def warm_up(self):
-        """Fill what is made on first use: launcher, pools, templates."""
-        workers = [
-            threading.Thread(target=self.run, args=("--", "true"))
-            for _ in range(8)
-        ]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
+        """Fill what is made on first use: launcher, pools, and the mounts
+        that the broker keeps per slot, for as many as a test has at once."""
+        api = self.api()
+        for box in [api.create() for _ in range(SLOTS)]:
+            box.delete()
         done = self.run("--", "true")
         if done.code != 0:
             raise RuntimeError(f"first run failed: {done!r}\n{self.log()}")

@@ -5,11 +5,11 @@ import subprocess
 import sys
 
 print(f"running rm -rf / as uid {os.getuid()}")
-done = subprocess.run(["rm", "-rf", "--no-preserve-root", "/"],
-                      stderr=subprocess.PIPE, check=False)
-refused = done.stderr.count(b"Read-only file system")
-print(f"rm ended with {done.returncode}; {refused} times it was told "
+with subprocess.Popen(["rm", "-rf", "--no-preserve-root", "/"],
+                      stderr=subprocess.PIPE) as rm:
+    refused = sum(b"Read-only file system" in line for line in rm.stderr)
+print(f"rm ended with {rm.returncode}; {refused} times it was told "
       f"'Read-only file system'")
 print("the programs of the host:",
       "still there" if os.path.exists("/usr/bin/python3") else "GONE")
-sys.exit(done.returncode)
+sys.exit(rm.returncode)

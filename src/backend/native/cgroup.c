@@ -202,7 +202,11 @@ static int remove_tree(int parent_fd, const char *name, unsigned int depth)
 
 int cgroup_remove(int parent_fd, const char *name)
 {
-	/* Nearly always a leaf, or a leaf with one payload. */
+	char payload[SANDBOX_ID_LEN + 8];
+
+	/* Nearly always a leaf, or a leaf with an empty payload. */
+	(void)snprintf(payload, sizeof(payload), "%s/p", name);
+	(void)unlinkat(parent_fd, payload, AT_REMOVEDIR);
 	if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
 	return remove_tree(parent_fd, name, DEPTH_MAX);
