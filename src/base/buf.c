@@ -59,7 +59,7 @@ uint8_t *buf_reserve(struct buf *buf, size_t len)
 	if (buf->size - buf->end >= len && buf->mem)
 		return buf->mem + buf->end;
 	/* Moving beats growing while at least half of it is consumed. */
-	if (buf->start && buf->start >= have) {
+	if (buf->mem && buf->start && buf->start >= have) {
 		memmove(buf->mem, buf->mem + buf->start, have);
 		buf->start = 0;
 		buf->end = have;

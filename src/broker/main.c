@@ -156,7 +156,7 @@ static int parse_options(int argc, char **argv, struct broker_options *options,
 		if (which == '?')
 			return err_set(err, ERR_INVALID, 0,
 				       "see osb-broker --help");
-		if (which == 0 && !optarg)
+		if (!optarg)
 			continue; /* a flag, already set */
 		if (set_option(options, args, which, optarg) < 0)
 			return err_set(err, ERR_INVALID, 0,

@@ -157,6 +157,8 @@ static int set_volume(void *target, const char *value)
 				sizeof(*options->volumes)) < 0)
 		return -ENOMEM;
 	r = split_pair(pair, false, &source, &mount);
+	if (r == 0 && strchr(mount, ':')) /* most likely a slip in ":ro" */
+		r = -EINVAL;
 	if (r == 0)
 		r = make_absolute(&source);
 	if (r < 0)

@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "client/conn.h"
 #include "client/fail.h"
+#include "client/frames.h"
 #include "client/request.h"
 #include "client/verdict.h"
 #include "http/write.h"
@@ -33,7 +34,7 @@
 /* Stdin is taken up to HIGH; above that is room for signals and for the
    exec message with its arguments. */
 #define OUT_HIGH (128u * 1024)
-#define OUT_MAX (WS_MESSAGE_MAX + OUT_HIGH + 4096)
+#define OUT_MAX (FRAMES_TEXT_MAX + OUT_HIGH + 4096)
 #define REFUSAL_MAX (64u * 1024)
 
 /* The first byte of a binary message. */
@@ -56,7 +57,7 @@ struct osb_exec {
 	osb_output_fn on_output;
 	void *ctx;
 	struct buf out;
-	struct ws *ws;
+	struct frames frames;
 	char key[WS_KEY_LEN + 1];
 	bool paused;
 	bool started;
@@ -68,7 +69,7 @@ struct osb_exec {
 
 DEFINE_AUTO(struct osb_exec *, osb_exec_free);
 
-static void on_text(struct osb_exec *exec, const uint8_t *data, size_t len)
+static void take_text(struct osb_exec *exec, const uint8_t *data, size_t len)
 {
 	json_t *root auto_json =
 		json_loadb((const char *)data, len, JSON_ALLOW_NUL, NULL);
@@ -93,20 +94,30 @@ static void on_text(struct osb_exec *exec, const uint8_t *data, size_t len)
 	/* Other types are for newer clients. */
 }
 
-static void on_message(void *ctx, bool text, const uint8_t *data, size_t len)
+/* The verdict is the last word: whatever follows isn't looked at. */
+static bool is_over(const struct osb_exec *exec)
+{
+	return exec->failed < 0 || exec->has_verdict;
+}
+
+static void on_text(void *ctx, const uint8_t *data, size_t len)
 {
 	struct osb_exec *exec = ctx;
 
-	if (exec->failed < 0 || exec->has_verdict)
-		return; /* the verdict is the last word */
-	if (text)
-		on_text(exec, data, len);
-	else if (len > 1 && exec->on_output &&
-		 (data[0] == FRAME_STDOUT || data[0] == FRAME_STDERR))
-		exec->on_output(exec->ctx,
-				data[0] == FRAME_STDOUT ? OSB_STDOUT
-							: OSB_STDERR,
-				data + 1, len - 1);
+	if (!is_over(exec))
+		take_text(exec, data, len);
+}
+
+static void on_binary(void *ctx, uint8_t kind, const uint8_t *data, size_t len)
+{
+	struct osb_exec *exec = ctx;
+
+	if (is_over(exec) || !exec->on_output)
+		return;
+	if (kind == FRAME_STDOUT)
+		exec->on_output(exec->ctx, OSB_STDOUT, data, len);
+	else if (kind == FRAME_STDERR)
+		exec->on_output(exec->ctx, OSB_STDERR, data, len);
 }
 
 static json_t *argv_to_json(const char *const *argv)
@@ -221,13 +232,12 @@ int osb_exec_start(struct osb_client *client, const char *id,
 	exec->ctx = spec->ctx;
 	buf_init(&exec->out, OUT_MAX);
 
+	frames_init(&exec->frames, &exec->out, on_text, on_binary, exec);
 	r = ws_new_key(exec->key);
-	if (r == 0)
-		r = ws_new(WS_CLIENT, &exec->out, on_message, exec, &exec->ws);
 	if (r < 0)
 		return client_fail(err, -r, "start an exec");
 	put_upgrade(exec, id);
-	r = ws_send_text(exec->ws, text);
+	r = frames_put_text(&exec->frames, text);
 	if (r < 0 || exec->out.failed)
 		return client_fail_text(
 			err, E2BIG, "arguments and environment are too long");
@@ -244,7 +254,7 @@ void osb_exec_free(struct osb_exec *exec)
 		return;
 	/* The exec's own end, if it still runs: the server sees the close. */
 	close_fd(&exec->client->sock_fd);
-	ws_free(exec->ws);
+	frames_deinit(&exec->frames);
 	buf_deinit(&exec->out);
 	free(exec);
 }
@@ -273,7 +283,8 @@ static int feed(struct osb_exec *exec, struct osb_error *err)
 	int r;
 
 	client->in_start = client->in_end;
-	r = ws_feed(exec->ws, client->in + start, client->in_end - start);
+	r = frames_feed(&exec->frames, client->in + start,
+			client->in_end - start);
 	if (exec->has_verdict) {
 		exec->state = EXEC_DONE;
 		return 1;
@@ -408,18 +419,17 @@ size_t osb_exec_unsent(const struct osb_exec *exec)
 
 int osb_exec_write(struct osb_exec *exec, const void *data, size_t len)
 {
-	static const uint8_t kind = FRAME_STDIN;
 	int r;
 
 	if (len > osb_exec_room(exec))
 		return -EAGAIN;
-	r = ws_send(exec->ws, false, &kind, sizeof(kind), data, len);
+	r = frames_put_binary(&exec->frames, FRAME_STDIN, data, len);
 	return r < 0 ? r : flush(exec, NULL);
 }
 
 static int send_control(struct osb_exec *exec, const char *text)
 {
-	int r = ws_send_text(exec->ws, text);
+	int r = frames_put_text(&exec->frames, text);
 
 	return r < 0 ? r : flush(exec, NULL);
 }

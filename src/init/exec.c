@@ -57,23 +57,35 @@ struct start {
 	int sys;
 };
 
-struct cgroups {
-	int v2_fd;    /* directory; the child is cloned into it */
-	int tasks_fd; /* pids: tasks */
-};
-
-static void cgroup_name(uint32_t serial, char name[static 16])
+void exec_cgroup_name(const struct init *init, const struct exec *exec,
+		      char name[static 16])
 {
-	(void)snprintf(name, 16, "e%u", serial);
+	(void)snprintf(name, 16, "e%u", (unsigned int)(exec - init->execs));
 }
 
-static int make_cgroups(const struct init *init, uint32_t serial,
-			struct cgroups *cg)
+static void drop_cgroups(const struct init *init, struct exec *exec)
+{
+	char name[16];
+
+	close_fd(&exec->cgroup_fd);
+	close_fd(&exec->tasks_fd);
+	exec_cgroup_name(init, exec, name);
+	(void)unlinkat(init->cgroup_fd, name, AT_REMOVEDIR); /* best effort: */
+	(void)unlinkat(init->pids_fd, name,
+		       AT_REMOVEDIR); /* may be half made */
+	exec->made = false;
+}
+
+static int make_cgroups(const struct init *init, struct exec *exec)
 {
 	char name[16], path[40];
 	int r;
 
-	cgroup_name(serial, name);
+	if (exec->made)
+		return 0;
+	exec->made = true;
+	exec->cgroup_fd = exec->tasks_fd = -1;
+	exec_cgroup_name(init, exec, name);
 	if (mkdirat(init->cgroup_fd, name, 0755) < 0 ||
 	    mkdirat(init->pids_fd, name, 0755) < 0)
 		return -errno;
@@ -82,20 +94,10 @@ static int make_cgroups(const struct init *init, uint32_t serial,
 	if (r < 0)
 		return r;
 	(void)snprintf(path, sizeof(path), "%s/tasks", name);
-	cg->tasks_fd = openat(init->pids_fd, path, O_WRONLY | O_CLOEXEC);
-	cg->v2_fd = openat(init->cgroup_fd, name,
-			   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return cg->tasks_fd < 0 || cg->v2_fd < 0 ? -errno : 0;
-}
-
-static void drop_cgroups(const struct init *init, uint32_t serial)
-{
-	char name[16];
-
-	cgroup_name(serial, name);
-	(void)unlinkat(init->cgroup_fd, name, AT_REMOVEDIR); /* best effort: */
-	(void)unlinkat(init->pids_fd, name,
-		       AT_REMOVEDIR); /* may be half made */
+	exec->tasks_fd = openat(init->pids_fd, path, O_WRONLY | O_CLOEXEC);
+	exec->cgroup_fd = openat(init->cgroup_fd, name,
+				 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return exec->tasks_fd < 0 || exec->cgroup_fd < 0 ? -errno : 0;
 }
 
 /* Splits what came into argv and envp, in place. */
@@ -119,7 +121,7 @@ static int parse(struct init *init, size_t len, struct start *start)
 	return rd_done(&rd) ? 0 : -EPROTO;
 }
 
-static int place_streams(const struct init_exec *req, int *fds,
+static int place_streams(const struct init_exec *req, const int *fds,
 			 unsigned int num_fds, int stdio[static 3])
 {
 	unsigned int used = 0;
@@ -228,7 +230,7 @@ __attribute__((noreturn)) static void child(void *arg)
 }
 
 /* Return: the pid, or -errno; start->sys says whether it really execed. */
-static pid_t spawn(struct start *start, const struct cgroups *cg)
+static pid_t spawn(struct start *start, const struct exec *exec)
 {
 	static char stack[CHILD_STACK_BYTES] __attribute__((aligned(16)));
 	struct clone_args args = {
@@ -236,11 +238,11 @@ static pid_t spawn(struct start *start, const struct cgroups *cg)
 		.exit_signal = SIGCHLD,
 		.stack = (uint64_t)(uintptr_t)stack,
 		.stack_size = sizeof(stack),
-		.cgroup = (uint64_t)(unsigned int)cg->v2_fd,
+		.cgroup = (uint64_t)(unsigned int)exec->cgroup_fd,
 	};
 	long ret;
 
-	start->pids_tasks_fd = cg->tasks_fd;
+	start->pids_tasks_fd = exec->tasks_fd;
 	start->sys = 0;
 	ret = clone_on_stack(&args, child, start);
 	return (pid_t)ret; /* by raw call: negative errno already */
@@ -274,56 +276,55 @@ static struct exec *exec_alloc(struct init *init)
 	return NULL;
 }
 
-static void fill_exec(struct init *init, struct exec *exec,
-		      const struct start *start, struct cgroups *cg)
+static void begin(const struct init *init, struct exec *exec,
+		  const struct init_exec *req)
 {
-	exec->id = start->req->exec_id;
-	exec->cgroup_fd = take_fd(&cg->v2_fd);
+	exec->id = req->exec_id;
 	exec->our_kill = 0;
 	exec->started_us = now_us();
-	exec->deadline_us =
-		start->req->wall_ms
-			? exec->started_us + start->req->wall_ms * 1000
-			: 0;
+	exec->deadline_us = 0;
+	if (req->wall_ms)
+		exec->deadline_us = exec->started_us + req->wall_ms * 1000;
 	exec->oom_kills = reap_oom_kills(init);
 	/* The high-water mark is the sandbox's; shared by what runs at once. */
-	if (init->memory_peak_fd >= 0)
-		(void)!pwrite(init->memory_peak_fd, "0", 1, 0);
+	(void)!pwrite(init->memory_peak_fd, "0", 1, 0);
 }
 
-/* Return: 0 with exec->pid set, or -errno with start->stage naming where. */
+/* Return: 0 with exec filled, or -errno with start->stage naming where. */
 static int start_program(struct init *init, struct start *start,
 			 struct exec *exec)
 {
-	struct cgroups cg = { .v2_fd = -1, .tasks_fd = -1 };
-	pid_t pid;
 	int r;
 
-	exec->serial = ++init->serial;
 	start->stage = INIT_STAGE_CONFINE;
 	r = ruleset_of(init, start->req->uid, &start->confine.ruleset_fd);
-	if (r == 0) {
-		start->stage = INIT_STAGE_CGROUP;
-		r = make_cgroups(init, exec->serial, &cg);
-	}
+	if (r < 0)
+		return r;
+	start->stage = INIT_STAGE_CGROUP;
+	r = make_cgroups(init, exec);
 	if (r == 0) {
 		start->stage = INIT_STAGE_SPAWN;
-		fill_exec(init, exec, start, &cg);
-		cg.v2_fd = exec->cgroup_fd;
-		pid = spawn(start, &cg);
-		cg.v2_fd = -1;
-		r = pid < 0 ? pid : -start->sys;
-		if (pid > 0 && start->sys)
-			(void)waitpid(pid, NULL, __WALL); /* it said why */
-		exec->pid = pid;
+		begin(init, exec, start->req);
+		exec->pid = spawn(start, exec);
+		r = exec->pid < 0 ? exec->pid : -start->sys;
+		if (exec->pid > 0 && start->sys)
+			(void)waitpid(exec->pid, NULL, __WALL); /* it told */
 	}
-	close_fd(&cg.v2_fd);
-	close_fd(&cg.tasks_fd);
-	if (r < 0) {
-		close_fd(&exec->cgroup_fd);
-		drop_cgroups(init, exec->serial);
-	}
+	if (r < 0)
+		drop_cgroups(init, exec);
+	close_fd(&exec->tasks_fd);
 	return r;
+}
+
+void exec_prepare(struct init *init)
+{
+	struct exec *exec = exec_alloc(init);
+	int ruleset_fd;
+
+	/* A failure here is met again, and reported, when it matters. */
+	(void)ruleset_of(init, 1000, &ruleset_fd);
+	if (exec && make_cgroups(init, exec) < 0)
+		drop_cgroups(init, exec);
 }
 
 static int prepare(struct init *init, size_t len, int *fds,

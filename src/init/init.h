@@ -23,7 +23,8 @@
 #include "wire/setup_msg.h"
 
 /*
- * EXEC_FREE       nothing of it is valid.
+ * EXEC_FREE       nothing is valid but its cgroups, if made: the next exec's
+ *                 are made ahead.
  * EXEC_RUNNING    the main process lives; pid and cgroup_fd are valid.
  * EXEC_UNSENT     the main process is reaped; result waits to be sent.
  * EXEC_LINGERING  result sent; processes left behind keep its cgroups.
@@ -37,10 +38,11 @@ enum exec_state {
 
 struct exec {
 	enum exec_state state;
-	uint32_t id;     /* osbd's number */
-	uint32_t serial; /* ours: names its cgroups, never reused */
+	uint32_t id; /* osbd's number */
 	pid_t pid;
-	int cgroup_fd;     /* its v2 directory */
+	bool made;         /* its cgroups exist: "e<index in the table>" */
+	int cgroup_fd;     /* the v2 directory */
+	int tasks_fd;      /* pids; while it starts */
 	uint32_t our_kill; /* verdict to give if we ended it, else 0 */
 	uint64_t started_us;
 	uint64_t deadline_us; /* CLOCK_BOOTTIME; 0: none */
@@ -62,7 +64,6 @@ struct init {
 	bool ruleset_made[2];
 
 	int conn_fd, signal_fd, timer_fd;
-	uint32_t serial;
 	struct exec execs[INIT_EXECS_MAX];
 	uint8_t msg[INIT_MSG_MAX];
 };
@@ -91,6 +92,13 @@ int setup_run(struct init *init, int sock_fd, const char **ret_where);
  * @fds: the standard streams that came along; all closed on return
  */
 void exec_start(struct init *init, size_t len, int *fds, unsigned int num_fds);
+
+/** exec_prepare() - make what the next exec needs, if it isn't there yet */
+void exec_prepare(struct init *init);
+
+/** exec_cgroup_name() - below both delegated directories */
+void exec_cgroup_name(const struct init *init, const struct exec *exec,
+		      char name[static 16]);
 
 /** exec_find() - by osbd's number, running or not yet reported; or NULL */
 struct exec *exec_find(struct init *init, uint32_t id);

@@ -71,12 +71,13 @@ static void list_left(const struct exec *exec, struct init_exited *result)
 static void read_pids(const struct init *init, const struct exec *exec,
 		      struct init_exited *result)
 {
-	char path[40], text[64];
+	char name[16], path[40], text[64];
 
-	(void)snprintf(path, sizeof(path), "e%u/pids.peak", exec->serial);
+	exec_cgroup_name(init, exec, name);
+	(void)snprintf(path, sizeof(path), "%s/pids.peak", name);
 	(void)file_read_at(init->pids_fd, path, text, sizeof(text));
 	result->peak_pids = (uint32_t)file_number(text);
-	(void)snprintf(path, sizeof(path), "e%u/pids.events", exec->serial);
+	(void)snprintf(path, sizeof(path), "%s/pids.events", name);
 	(void)file_read_at(init->pids_fd, path, text, sizeof(text));
 	if (file_keyed(text, "max") > 0)
 		result->limits_hit |= LIMIT_HIT_PIDS;
@@ -154,7 +155,7 @@ void reap_linger(struct init *init)
 
 		if (exec->state != EXEC_LINGERING)
 			continue;
-		(void)snprintf(name, sizeof(name), "e%u", exec->serial);
+		exec_cgroup_name(init, exec, name);
 		/* EBUSY: somebody was left behind; the next death asks again */
 		if (unlinkat(init->cgroup_fd, name, AT_REMOVEDIR) < 0 &&
 		    errno != ENOENT)
@@ -163,6 +164,7 @@ void reap_linger(struct init *init)
 		    errno != ENOENT)
 			continue;
 		close_fd(&exec->cgroup_fd);
+		exec->made = false;
 		exec->state = EXEC_FREE;
 	}
 }

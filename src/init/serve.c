@@ -100,7 +100,9 @@ static void kill_exec(struct init *init, const struct init_kill *msg)
 		(void)kill(exec->pid, msg->signal); /* it may just be dead */
 		break;
 	case INIT_KILL_TERM_TREE:
-		exec->our_kill = VERDICT_KILLED;
+		/* What it does about any other signal is its own decision. */
+		if (msg->signal == SIGKILL)
+			exec->our_kill = VERDICT_KILLED;
 		exec_signal_tree(exec, msg->signal);
 		break;
 	default:
@@ -177,6 +179,7 @@ static void serve(struct init *init)
 			{ .fd = init->conn_fd, .events = POLLIN },
 		};
 
+		exec_prepare(init);
 		if (any_unsent(init))
 			pfds[3].events |= POLLOUT;
 		if (poll(pfds, ARRAY_SIZE(pfds), -1) < 0)

@@ -10,6 +10,7 @@
 enum poller_event {
 	POLLER_READ = 1 << 0,
 	POLLER_WRITE = 1 << 1,
+	POLLER_HANGUP = 1 << 2, /* comes as POLLER_READ: the peer has closed */
 };
 
 struct watch; /* the loop's own */

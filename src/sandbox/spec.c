@@ -103,7 +103,7 @@ static int set_limit(struct spec *spec, const struct limit_rule *rule,
 		     const char *in_value, struct err *err)
 {
 	uint8_t *at = (uint8_t *)&spec->limits + rule->offset;
-	uint64_t value;
+	uint64_t value = 0;
 	uint32_t value32;
 	int r;
 
@@ -343,6 +343,7 @@ bool spec_entrypoint_idles(const struct spec *spec)
 		name = slash + 1;
 	if (strcmp(name, "sleep") == 0)
 		return spec->entrypoint.num == 2;
-	return strcmp(name, "tail") == 0 && spec->entrypoint.num == 3 &&
-	       strcmp(second, "-f") == 0 && strcmp(third, "/dev/null") == 0;
+	return third && spec->entrypoint.num == 3 &&
+	       strcmp(name, "tail") == 0 && strcmp(second, "-f") == 0 &&
+	       strcmp(third, "/dev/null") == 0;
 }

@@ -241,7 +241,7 @@ static bool take_failure(struct command *command,
 	}
 	if (!req)
 		return false;
-	verdict_text(result, strv_first(&command->argv), text);
+	verdict_text(result, strv_first(&command->argv), command->cwd, text);
 	if (result->stage == INIT_STAGE_CWD) {
 		reply_error(req, 400, "INVALID_REQUEST_BODY",
 			    "cwd '%.200s': %s", command->cwd,
@@ -280,7 +280,8 @@ static void send_end(struct command *command, const struct run_result *result)
 	else if (result->outcome == RUN_EXITED && exited->signal == SIGTERM)
 		(void)snprintf(trace, sizeof(trace), "signal: terminated");
 	else
-		verdict_text(result, strv_first(&command->argv), trace);
+		verdict_text(result, strv_first(&command->argv), command->cwd,
+			     trace);
 	send_error_event(command->req, "-1", trace);
 }
 

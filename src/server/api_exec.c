@@ -57,7 +57,10 @@ struct exec_ws {
 	struct run *run;         /* NULL: not yet, or over */
 	bool asked;              /* the first message was taken */
 	bool bind;
+	bool signaled;                  /* the client sent it a signal */
+	bool killed;                    /* ... or wanted its whole tree dead */
 	char program[PROGRAM_NAME_MAX]; /* for messages */
+	char cwd[PROGRAM_NAME_MAX];
 };
 
 static void exec_ws_unref(struct exec_ws *exec)
@@ -148,15 +151,32 @@ static void release_sandbox(struct exec_ws *exec)
 		sandbox_destroy(exec->sandbox, NULL, NULL);
 }
 
-static void on_done(void *ctx, const struct run_result *result)
+/*
+ * A signal that the client passes on is the program's to handle: what comes
+ * of it is not our kill, although init sends both in the same way.
+ */
+static void correct_verdict(const struct exec_ws *exec,
+			    struct run_result *result)
+{
+	struct init_exited *exited = &result->exited;
+
+	if (result->outcome == RUN_EXITED && exec->signaled && !exec->killed &&
+	    exited->verdict == VERDICT_KILLED)
+		exited->verdict =
+			exited->signal ? VERDICT_SIGNALED : VERDICT_EXITED;
+}
+
+static void on_done(void *ctx, const struct run_result *done)
 {
 	struct exec_ws *exec = ctx;
+	struct run_result result = *done;
 	struct buf text auto_clean(buf_deinit) = BUF_NULL;
 
 	exec->run = NULL;
 	exec->refs++;
 	buf_init(&text, CONTROL_MAX);
-	verdict_put(&text, result, exec->program);
+	correct_verdict(exec, &result);
+	verdict_put(&text, &result, exec->program, exec->cwd);
 	send_text(exec, &text);
 	if (exec->req->conn) {
 		request_pause(exec->req, false);
@@ -281,6 +301,7 @@ static int start(struct exec_ws *exec, const struct wish *wish, struct err *err)
 
 	(void)snprintf(exec->program, sizeof(exec->program), "%s",
 		       strv_first(&wish->argv));
+	(void)snprintf(exec->cwd, sizeof(exec->cwd), "%s", wish->cwd);
 	return run_start(exec->req->server, exec->sandbox, &spec, &run_ops,
 			 exec, &exec->run, err);
 }
@@ -330,13 +351,18 @@ static void take_control(struct exec_ws *exec, const json_t *object)
 		run_stdin_eof(exec->run);
 		request_pause(exec->req, run_stdin_waits(exec->run) > 0);
 	} else if (strcmp(type, "kill") == 0) {
+		exec->killed = true;
 		run_kill(exec->run, INIT_KILL_TREE, SIGKILL);
 	} else if (strcmp(type, "signal") == 0) {
 		number = verdict_signal_number(name);
-		if (number)
-			run_kill(exec->run, INIT_KILL_MAIN, number);
-		else
+		if (number == 0) {
 			refuse(exec, "INVALID_FRAME", "unknown signal");
+			return;
+		}
+		exec->signaled = true;
+		/* To all, as a terminal would: a shell waits for the program
+		   that it has in front. */
+		run_kill(exec->run, INIT_KILL_TERM_TREE, number);
 	} else {
 		refuse(exec, "INVALID_FRAME", "unknown control message");
 	}

@@ -63,19 +63,26 @@ static bool wants_input(const struct conn *conn)
 	return !conn->req || conn->req->upgraded || !conn->req->body_complete;
 }
 
+/*
+ * Changing what the loop watches costs system calls, so input that isn't
+ * wanted is only turned off when some comes (see refuse_input()).
+ */
 static void update_watch(struct conn *conn)
 {
-	unsigned int events = 0;
+	unsigned int events = conn->events & POLLER_READ;
 
 	if (conn->closed)
 		return;
 	if (wants_input(conn))
 		events |= POLLER_READ;
+	if (conn->peer_eof)
+		events = 0;
 	if (buf_len(&conn->out))
 		events |= POLLER_WRITE;
+	if (events == conn->events)
+		return;
+	conn->events = events;
 	watch_set(conn->watch, events);
-	/* Somebody who left must be noticed even if we don't read. */
-	watch_set_hangup(conn->watch, !conn->peer_eof && !conn->half_closed);
 }
 
 struct request *request_ref(struct request *req)
@@ -534,26 +541,27 @@ static void read_conn(struct conn *conn)
 	}
 }
 
-/* Not reading, but the peer has hung up: entirely, or just its side? */
-static void check_hangup(struct conn *conn)
+/*
+ * Something is there to be read, but not now: bytes for later, or the end.
+ * Somebody who left must be noticed even if we don't read.
+ */
+static void refuse_input(struct conn *conn)
 {
 	struct pollfd pfd = { .fd = conn->fd, .events = POLLRDHUP };
+	bool half_closed;
 
-	if (poll(&pfd, 1, 0) != 1)
+	if (poll(&pfd, 1, 0) < 0)
 		return;
-	if (pfd.revents & (POLLHUP | POLLERR)) {
-		conn_close(conn);
-		return;
-	}
-	if (!(pfd.revents & POLLRDHUP))
-		return;
-	if (conn->req && conn->req->upgraded) {
+	half_closed = (pfd.revents & POLLRDHUP) != 0;
+	if ((pfd.revents & (POLLHUP | POLLERR)) ||
+	    (half_closed && conn->req && conn->req->upgraded)) {
 		conn_close(conn); /* half a WebSocket is none */
 		return;
 	}
-	/* What it has sent before is read later; its end is known now. */
-	conn->half_closed = true;
-	update_watch(conn);
+	/* Half closed, it may still want its answer. */
+	conn->events &= ~(unsigned int)POLLER_READ;
+	watch_set(conn->watch,
+		  conn->events | (half_closed ? 0 : POLLER_HANGUP));
 }
 
 static void on_ready(void *ctx, unsigned int events)
@@ -565,7 +573,7 @@ static void on_ready(void *ctx, unsigned int events)
 	if (conn->closed || !(events & POLLER_READ))
 		return;
 	if (!wants_input(conn)) {
-		check_hangup(conn);
+		refuse_input(conn);
 		return;
 	}
 	read_conn(conn);
@@ -592,6 +600,7 @@ void conn_new(struct server *server, int fd)
 	if (auth_peer_domain(fd, conn->peer_domain) == 0)
 		conn->watch = watch_new(server->loop, fd, POLLER_READ, on_ready,
 					conn);
+	conn->events = POLLER_READ;
 	if (!conn->watch) {
 		close_fd(&conn->fd);
 		free(conn);

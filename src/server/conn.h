@@ -85,6 +85,7 @@ struct conn {
 	struct server *server;
 	int fd;
 	struct watch *watch;
+	unsigned int events; /* what it watches */
 	struct http_reader reader;
 	struct buf in; /* read, but waiting for the request before */
 	struct buf out;
@@ -95,11 +96,10 @@ struct conn {
 	bool closing; /* flush, then close */
 	bool lingers; /* wrote all, discards input until the peer closes */
 	bool is_dirty;
-	bool pumping;     /* conn_pump() is on the stack */
-	bool paused;      /* by request_pause() */
-	bool peer_eof;    /* the peer sends no more, and all of it was read */
-	bool half_closed; /* the peer sends no more; there may be some left */
-	bool above;       /* out went above CONN_HIGH_WATER */
+	bool pumping;  /* conn_pump() is on the stack */
+	bool paused;   /* by request_pause() */
+	bool peer_eof; /* the peer sends no more, and all of it was read */
+	bool above;    /* out went above CONN_HIGH_WATER */
 };
 
 /** conn_new() - serve an accepted socket; takes @fd also on failure */

@@ -20,19 +20,13 @@ struct field {
 		    struct err *err);
 };
 
-/* {"uri":"host"}, or the name alone. */
+/* {"uri":"host"} */
 static int read_image(const json_t *body, const char *key, struct spec *spec,
 		      struct err *err)
 {
-	const json_t *image = json_object_get(body, key);
-	const char *uri;
+	const char *uri = json_string_value(
+		json_object_get(json_object_get(body, key), "uri"));
 
-	if (!image || json_is_null(image))
-		return err_set(err, ERR_INVALID, 0,
-			       "image is missing; allowed: host");
-	uri = json_is_string(image)
-		      ? json_string_value(image)
-		      : json_string_value(json_object_get(image, "uri"));
 	if (!uri)
 		return err_set(err, ERR_INVALID, 0,
 			       "image: must be {\"uri\": NAME}; allowed: host");
@@ -81,6 +75,11 @@ static int read_strings(const json_t *body, const char *key, struct spec *spec,
 static int read_limits(const json_t *body, const char *key, struct spec *spec,
 		       struct err *err)
 {
+	const json_t *limits = json_object_get(body, key);
+
+	if (!limits || json_is_null(limits))
+		return err_set(err, ERR_INVALID, 0,
+			       "%s is missing; {} means all defaults", key);
 	return read_strings(body, key, spec, spec_set_limit, err);
 }
 
@@ -99,7 +98,6 @@ static int read_metadata(const json_t *body, const char *key, struct spec *spec,
 static int read_entrypoint(const json_t *body, const char *key,
 			   struct spec *spec, struct err *err)
 {
-	static const char *const waits[] = { "tail", "-f", "/dev/null" };
 	const json_t *array;
 	const json_t *arg;
 	size_t i;
@@ -107,14 +105,9 @@ static int read_entrypoint(const json_t *body, const char *key,
 
 	if (r < 0)
 		return r;
-	if (r == 1) {
-		for (i = 0; i < ARRAY_SIZE(waits) && r >= 0; i++)
-			r = spec_add_entrypoint(spec, waits[i], err);
-		return r < 0 ? r : 0;
-	}
-	if (json_array_size(array) == 0)
+	if (r == 1 || json_array_size(array) == 0)
 		return err_set(err, ERR_INVALID, 0,
-			       "entrypoint: must not be empty");
+			       "entrypoint is missing or empty");
 	json_array_foreach(array, i, arg)
 	{
 		if (!json_is_string(arg))

@@ -26,7 +26,7 @@ static void refuse_one(struct server *server)
 	fd = accept4(server->listen_fd, NULL, NULL,
 		     SOCK_CLOEXEC | SOCK_NONBLOCK);
 	close_fd(&fd);
-	server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	server->spare_fd = fcntl(server->listen_fd, F_DUPFD_CLOEXEC, 0);
 }
 
 static void on_ready(void *ctx, unsigned int events)

@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "server/api.h"
 #include "server/conn.h"
+#include "server/filter.h"
 #include "server/listen.h"
 #include "server/watch.h"
 
@@ -188,7 +189,7 @@ static int start(struct server *server, const struct server_options *options,
 	server->listen_fd = OSBD_FD_LISTEN;
 	server->idle_exit_ms = options->idle_exit_ms;
 	server->private = options->private;
-	server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	server->spare_fd = fcntl(server->listen_fd, F_DUPFD_CLOEXEC, 0);
 	if (options->has_keys) {
 		r = keys_load(keys_fd, &server->keys, err);
 		if (r < 0)
@@ -210,6 +211,10 @@ static int start(struct server *server, const struct server_options *options,
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "listen");
 	server_wake(server);
+	r = filter_load();
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r,
+			       "load the system call filter");
 	return 0;
 }
 

@@ -68,14 +68,14 @@ static const char *errno_text(int sys)
 }
 
 static void failed_text(const struct run_result *result, const char *program,
-			char *text)
+			const char *cwd, char *text)
 {
 	static const char *const doing[] = {
 		[0] = "start",
 		[INIT_STAGE_REQUEST] = "ask for",
 		[INIT_STAGE_CGROUP] = "make cgroups for",
 		[INIT_STAGE_SPAWN] = "start",
-		[INIT_STAGE_CWD] = "enter the working directory of",
+		[INIT_STAGE_CWD] = "enter directory",
 		[INIT_STAGE_CREDS] = "set the user of",
 		[INIT_STAGE_CONFINE] = "confine",
 		[INIT_STAGE_EXEC] = "exec",
@@ -84,17 +84,19 @@ static void failed_text(const struct run_result *result, const char *program,
 		       "every stage has a name");
 
 	(void)snprintf(text, VERDICT_TEXT_MAX, "%s '%.100s': %s",
-		       doing[result->stage], program, errno_text(result->sys));
+		       doing[result->stage],
+		       result->stage == INIT_STAGE_CWD ? cwd : program,
+		       errno_text(result->sys));
 }
 
 void verdict_text(const struct run_result *result, const char *program,
-		  char ret_text[VERDICT_TEXT_MAX])
+		  const char *cwd, char ret_text[VERDICT_TEXT_MAX])
 {
 	const struct init_exited *exited = &result->exited;
 	char name[32];
 
 	if (result->outcome == RUN_FAILED) {
-		failed_text(result, program, ret_text);
+		failed_text(result, program, cwd, ret_text);
 		return;
 	}
 	if (result->outcome == RUN_LOST) {
@@ -165,7 +167,7 @@ static void put_numbers(struct json_out *json, const struct init_exited *exited)
 }
 
 void verdict_put(struct buf *out, const struct run_result *result,
-		 const char *program)
+		 const char *program, const char *cwd)
 {
 	struct json_out json = { .buf = out };
 	char text[VERDICT_TEXT_MAX];
@@ -193,7 +195,7 @@ void verdict_put(struct buf *out, const struct run_result *result,
 		json_put_null(&json, "signal");
 	}
 	put_numbers(&json, &result->exited);
-	verdict_text(result, program, text);
+	verdict_text(result, program, cwd, text);
 	json_put_text(&json, "message", text);
 	json_close(&json, '}');
 }

@@ -9,7 +9,6 @@ struct watch {
 	poller_fn fn;
 	void *ctx;
 	unsigned int events;
-	bool hangup;
 };
 
 static void on_poll(uv_poll_t *poll, int status, int uv_events)
@@ -37,7 +36,7 @@ static void apply(struct watch *watch)
 		uv_events |= UV_READABLE;
 	if (watch->events & POLLER_WRITE)
 		uv_events |= UV_WRITABLE;
-	if (watch->hangup)
+	if (watch->events & POLLER_HANGUP)
 		uv_events |= UV_DISCONNECT;
 	if (uv_events)
 		(void)uv_poll_start(&watch->poll, uv_events, on_poll);
@@ -68,14 +67,6 @@ void watch_set(struct watch *watch, unsigned int events)
 	if (!watch || watch->events == events)
 		return;
 	watch->events = events;
-	apply(watch);
-}
-
-void watch_set_hangup(struct watch *watch, bool on)
-{
-	if (watch->hangup == on)
-		return;
-	watch->hangup = on;
 	apply(watch);
 }
 

@@ -8,7 +8,6 @@
  * itself, so owners close their watch and free themselves at once.
  */
 
-#include <stdbool.h>
 #include <uv.h>
 
 #include "sandbox/poller.h"
@@ -19,12 +18,6 @@ struct watch *watch_new(uv_loop_t *loop, int fd, unsigned int events,
 
 /** watch_set() - other events from now on; 0: none */
 void watch_set(struct watch *watch, unsigned int events);
-
-/**
- * watch_set_hangup() - be told, as POLLER_READ, when the peer has gone, even
- * while no event is asked for
- */
-void watch_set_hangup(struct watch *watch, bool on);
 
 /** watch_free() - no call after this; the fd may be closed. NULL is fine */
 void watch_free(struct watch *watch);

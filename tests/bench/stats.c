@@ -11,8 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 uint64_t stats_now_us(void)
 {
 	struct timespec ts;

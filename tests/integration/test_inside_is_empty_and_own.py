@@ -73,7 +73,7 @@ def test_etc_is_synthetic(daemon):
     done = daemon.sh("cut -d: -f1 /etc/passwd; ls -A /etc", "--user", "root")
     names = done.out.split()
     assert {"root", "sandbox"} <= set(names)
-    for name in ("shadow", "gshadow", "sudoers", "ssh", "fstab"):
+    for name in ("shadow", "gshadow", "sudoers", "ssh"):
         assert name not in names, name
 
 

@@ -118,7 +118,7 @@ def test_a_full_disk_is_a_hit_and_enospc(daemon):
 
 
 def test_left_running_names_who_stayed(daemon):
-    got = report(daemon, "--", "sh", "-c", "sleep 300 & exit 0")
+    got = report(daemon, "--", "sh", "-c", "sleep 300 & sleep 0.1; exit 0")
     assert [entry["name"] for entry in got["left_running"]] == ["sleep"]
     assert got["left_running"][0]["pid"] > 1
 

@@ -11,17 +11,9 @@ import osb
 import procs
 
 
-def brokers(socket):
-    return [
-        pid
-        for pid in procs.all_pids()
-        if procs.comm(pid) == "osb-broker" and str(socket) in procs.cmdline(pid)
-    ]
-
-
 def leave(socket, seconds=6):
     """Wait until the broker at a socket has left, with all it started."""
-    family = [f for b in brokers(socket) for f in [b, *procs.descendants(b)]]
+    family = [f for b in osb.brokers(socket) for f in [b, *procs.descendants(b)]]
     procs.wait_for(
         lambda: not any(procs.is_alive(p) for p in family),
         seconds,
@@ -40,7 +32,7 @@ def test_the_first_run_starts_it_and_it_leaves_when_idle(place):
     socket, env = place
     done = osb.command("run", "--", "echo", "hello", env=env)
     assert (done.code, done.out, done.err) == (0, "hello\n", ""), done
-    assert len(brokers(socket)) == 1
+    assert len(osb.brokers(socket)) == 1
     time.sleep(0.3)
     assert osb.command("run", "--", "true", env=env).code == 0
     leave(socket, 4)
@@ -56,7 +48,7 @@ def test_many_at_once_start_one(place):
         for _ in range(10)
     ]
     assert [p.communicate()[0] for p in running] == [b"hi\n"] * 10
-    assert len(brokers(socket)) == 1
+    assert len(osb.brokers(socket)) == 1
 
 
 def test_it_holds_nothing_of_its_caller(place):
@@ -69,7 +61,7 @@ def test_it_holds_nothing_of_its_caller(place):
     os.close(write_end)
     assert os.read(read_end, 1) == b"", "the pipe is closed everywhere"
     os.close(read_end)
-    for broker in brokers(socket):
+    for broker in osb.brokers(socket):
         assert os.getsid(broker) != os.getsid(0)
         assert os.readlink(f"/proc/{broker}/cwd") != "/var/tmp"
 

@@ -17,11 +17,13 @@ import procs
 
 SETTLE_SECONDS = 2.0
 
-# Whose cgroups are counted: ours, and those of daemons that osb itself starts
-# unless sandboxes that aren't ours come and go on this host.
+# Counted are our cgroups and files, and those of daemons that osb itself
+# starts, unless sandboxes that aren't ours come and go on this host.
 CGROUP_PARENTS = [osb.CGROUP_PARENT]
+FILES = ["/dev/shm/osb*"]
 if os.environ.get("OSB_TEST_SHARED_HOST") != "1":
     CGROUP_PARENTS.append("opensandbox")
+    FILES += ["/tmp/osb*", "/tmp/opensandbox*"]
 
 
 def mounts(pid="self"):
@@ -73,11 +75,12 @@ def processes():
     found = []
     for pid in procs.all_pids():
         name = procs.comm(pid)
-        if procs.state(pid) == "Z" and procs.parent(pid) == 1:
+        is_zombie = procs.state(pid) == "Z"
+        if is_zombie and procs.parent(pid) == 1:
             continue  # pid 1's to reap, which in a container may not
         where = procs.links(pid, "ns").get("pid", own)
         if name.startswith("osb") or where != own:
-            found.append(f"process {pid} {name} {procs.state(pid)}")
+            found.append(f"{'zombie' if is_zombie else 'process'} {pid} {name}")
     return found
 
 
@@ -97,7 +100,7 @@ def files(daemon):
     for folder in (daemon.run_dir, daemon.tmp_dir):
         for root, names, leaves in os.walk(folder):
             found += [f"file {root}/{name}" for name in names + leaves]
-    for pattern in ("/tmp/osb*", "/tmp/opensandbox*", "/dev/shm/osb*"):
+    for pattern in FILES:
         found += [
             f"file {path}"
             for path in glob.glob(pattern)

@@ -71,12 +71,23 @@ def command(*args, input=b"", timeout=60, env=None, **kwargs):
     return Result(argv, done.returncode, done.stdout, done.stderr, took)
 
 
+def brokers(socket):
+    """Brokers that listen at a path, whoever started them."""
+    found = [
+        pid
+        for pid in procs.all_pids()
+        if procs.comm(pid) == "osb-broker" and str(socket) in procs.cmdline(pid)
+    ]
+    # A child that is about to execute something else looks like its parent.
+    return [pid for pid in found if procs.parent(pid) not in found]
+
+
 # Apart from sandboxes that somebody uses on this host meanwhile.
 CGROUP_PARENT = f"osb-test-{os.urandom(4).hex()}"
 
 
-# More than any test has sandboxes at once.
-SLOTS = 64
+# All that a domain has: a sandbox may hold one while the next is made.
+SLOTS = 255
 
 
 class Service:

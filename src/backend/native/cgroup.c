@@ -202,11 +202,14 @@ static int remove_tree(int parent_fd, const char *name, unsigned int depth)
 
 int cgroup_remove(int parent_fd, const char *name)
 {
-	char payload[SANDBOX_ID_LEN + 8];
+	/* What nearly always is there: the next exec's, made ahead. */
+	static const char *const usual[] = { "e0", "p/e0", "p" };
+	char path[SANDBOX_ID_LEN + 8];
 
-	/* Nearly always a leaf, or a leaf with an empty payload. */
-	(void)snprintf(payload, sizeof(payload), "%s/p", name);
-	(void)unlinkat(parent_fd, payload, AT_REMOVEDIR);
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", name, usual[i]);
+		(void)unlinkat(parent_fd, path, AT_REMOVEDIR);
+	}
 	if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
 	return remove_tree(parent_fd, name, DEPTH_MAX);

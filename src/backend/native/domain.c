@@ -93,8 +93,8 @@ static int lease_block(const struct native_config *config,
 
 static int verify_op(int sock_fd, uint32_t op)
 {
-	struct launcher_msg msg;
-	size_t len;
+	struct launcher_msg msg = { 0 };
+	size_t len = 0;
 	int r;
 
 	r = domain_wait(sock_fd, LAUNCHER_TIMEOUT_MS);

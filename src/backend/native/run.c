@@ -379,7 +379,7 @@ static int run_launched(struct run *run, const struct plan_op *op,
 			struct err *err)
 {
 	struct sandbox *sandbox = run->sandbox;
-	struct launcher_msg msg;
+	struct launcher_msg msg = { 0 };
 	size_t len;
 	int r;
 
@@ -461,7 +461,7 @@ static int run_setup(struct run *run, const struct plan_op *op, struct err *err)
 
 static int run_ready(struct run *run, const struct plan_op *op, struct err *err)
 {
-	struct setup_answer answer;
+	struct setup_answer answer = { 0 };
 	size_t len;
 	int r;
 
