@@ -11,8 +11,6 @@
 
 /* For init itself and the kernel's own data about the sandbox. */
 #define INIT_MEMORY_BYTES (16ull << 20)
-#define INIT_PIDS 16u
-#define OOM_SCORE_ADJ 500u
 #define CPU_PERIOD_US 100000u
 
 static const char *const kind_names[] = {
@@ -31,7 +29,6 @@ static const char *const kind_names[] = {
 	[PLAN_VOLUME] = "volume",
 	[PLAN_LAUNCHED] = "launched",
 	[PLAN_CGROUP_JOIN] = "cgroup-join",
-	[PLAN_OOM_ADJUST] = "oom-adjust",
 	[PLAN_SETUP] = "setup",
 	[PLAN_READY] = "ready",
 };
@@ -213,8 +210,9 @@ static struct plan_op *add_limit(struct plan *plan,
 }
 
 /*
- * Memory and pids in two levels: the sandbox with its init, and the payload
- * that the limits are about. A processor quota needs one level only.
+ * Memory in two levels: the sandbox with its init, and the payload that the
+ * limit is about, so that init survives a full payload. The rest in one: an
+ * exec's own pids limit is a little lower, which leaves room for another.
  */
 static void add_cgroups(struct plan *plan, const struct limits *limits)
 {
@@ -224,7 +222,6 @@ static void add_cgroups(struct plan *plan, const struct limits *limits)
 	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_MEMORY, false);
 	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_MEMORY, true);
 	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_PIDS, false);
-	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_PIDS, true);
 	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_CPU, false);
 	add_limit(plan, PLAN_MEMORY, false, "memory.limit_in_bytes",
 		  limits->memory_bytes + INIT_MEMORY_BYTES);
@@ -234,11 +231,11 @@ static void add_cgroups(struct plan *plan, const struct limits *limits)
 	add_limit(plan, PLAN_MEMORY, true, "memory.memsw.limit_in_bytes",
 		  limits->memory_bytes)
 		->optional = true;
-	add_limit(plan, PLAN_PIDS, false, "pids.max", limits->pids + INIT_PIDS);
-	add_limit(plan, PLAN_PIDS, true, "pids.max", limits->pids);
+	add_limit(plan, PLAN_PIDS, false, "pids.max",
+		  limits->pids + 1 /* init */);
 	add_limit(plan, PLAN_CPU, false, "cpu.cfs_quota_us", quota);
 	add_limit(plan, PLAN_CPU, false, "cpu.shares", shares < 2 ? 2 : shares);
-	add_cgroup(plan, PLAN_CGROUP_DELEGATE, PLAN_PIDS, true);
+	add_cgroup(plan, PLAN_CGROUP_DELEGATE, PLAN_PIDS, false);
 }
 
 static void add_mounts(struct plan *plan, const struct broker_create *spec,
@@ -281,7 +278,6 @@ void plan_make(const struct broker_create *spec, const struct plan_host *host,
 	add_cgroup(plan, PLAN_CGROUP_JOIN, PLAN_MEMORY, false);
 	add_cgroup(plan, PLAN_CGROUP_JOIN, PLAN_PIDS, false);
 	add_cgroup(plan, PLAN_CGROUP_JOIN, PLAN_CPU, false);
-	add_value(plan, PLAN_OOM_ADJUST, OOM_SCORE_ADJ);
 	add(plan, PLAN_SETUP);
 	add(plan, PLAN_READY);
 }
@@ -314,7 +310,6 @@ void plan_op_format(const struct plan_op *op, char *buf, unsigned int size)
 	case PLAN_SYS:
 	case PLAN_SHM:
 	case PLAN_BIND:
-	case PLAN_OOM_ADJUST:
 		(void)snprintf(buf, size, "%s %" PRIu64, name, op->value);
 		break;
 	default:

@@ -52,7 +52,8 @@ static int receive_setup(int sock_fd, struct setup *setup, struct fdset *fds)
 	r = fdpass_recv(sock_fd, setup, sizeof(*setup), 0, &len, fds);
 	if (r < 0)
 		return r;
-	if (len != sizeof(*setup) || setup->num_binds > SETUP_BINDS_MAX ||
+	if (len < SETUP_BYTES(0) || setup->num_binds > SETUP_BINDS_MAX ||
+	    len != SETUP_BYTES(setup->num_binds) ||
 	    fds->num != SETUP_NUM_FDS + setup->num_binds)
 		return -EPROTO;
 	return 0;

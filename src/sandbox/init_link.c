@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -26,7 +27,8 @@
 #include "sandbox/strv.h"
 #include "wire/fdpass.h"
 
-#define MESSAGES_PER_CALL 32 /* then others get their turn */
+#define MESSAGES_PER_CALL 32            /* then others get their turn */
+#define STRAYS_MAX (2 * INIT_EXECS_MAX) /* more is a flood */
 
 struct exec {
 	struct exec *next;
@@ -43,6 +45,7 @@ struct init_link {
 	struct watch *watch;
 	int fd; /* -1: broken */
 	uint32_t last_exec_id;
+	unsigned int num_strays; /* messages about execs we don't know */
 	unsigned int num_execs;
 	struct exec *execs;
 	bool dispatching; /* a callback may be running: don't free */
@@ -81,13 +84,22 @@ static void break_link(struct init_link *link)
 	}
 }
 
+/*
+ * Results that init couldn't deliver to an earlier connection: a few, once.
+ * An init that keeps talking about nothing would keep us busy for ever.
+ */
+static int take_stray(struct init_link *link)
+{
+	return ++link->num_strays > STRAYS_MAX ? -EBADMSG : 0;
+}
+
 static int take_started(struct init_link *link,
 			const struct init_started *in_msg)
 {
 	struct exec *exec = *find_exec(link, in_msg->exec_id);
 
 	if (!exec)
-		return 0; /* of an earlier connection */
+		return take_stray(link);
 	if (exec->started || in_msg->pid <= 0)
 		return -EBADMSG;
 	exec->started = true;
@@ -101,7 +113,7 @@ static int take_failed(struct init_link *link, const struct init_failed *in_msg)
 	struct exec *exec auto_free = NULL;
 
 	if (!*at)
-		return 0;
+		return take_stray(link);
 	if ((*at)->started || in_msg->stage < INIT_STAGE_REQUEST ||
 	    in_msg->stage >= INIT_NUM_STAGES || in_msg->sys < 0)
 		return -EBADMSG;
@@ -118,7 +130,7 @@ static int take_exited(struct init_link *link, struct init_exited *in_msg)
 	bool by_signal = in_msg->signal != 0;
 
 	if (!*at)
-		return 0;
+		return take_stray(link);
 	if (!(*at)->started || in_msg->verdict <= VERDICT_LOST ||
 	    in_msg->verdict >= VERDICT_NUM || in_msg->signal < 0 ||
 	    in_msg->signal > 64 || in_msg->exit_code < -1 ||
@@ -230,6 +242,9 @@ int init_link_open(const struct poller *poller, int dir_fd, const char *id,
 
 	if (!link)
 		return err_set(err, ERR_INTERNAL, ENOMEM, "connect to init");
+	/* Ids of an earlier connection must not look like ours. */
+	if (getrandom(&link->last_exec_id, sizeof(link->last_exec_id), 0) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "getrandom");
 	r = connect_to(dir_fd, id, &fd, err);
 	if (r < 0)
 		return r;

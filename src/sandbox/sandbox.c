@@ -80,6 +80,26 @@ void sandbox_unref(struct sandbox *sandbox)
 	free(sandbox);
 }
 
+/* Ids are random: their first digits are as good as any hash. */
+static struct sandbox **bucket_of(struct sandboxes *all, const char *id)
+{
+	unsigned int hash = 0;
+
+	for (unsigned int i = 0; i < 4 && id[i]; i++)
+		hash = hash * 31 + (unsigned char)id[i];
+	return &all->bucket[hash % SANDBOX_BUCKETS];
+}
+
+/* Whatever its state and domain. */
+static struct sandbox *find_any(struct sandboxes *all, const char *id)
+{
+	struct sandbox *sandbox = *bucket_of(all, id);
+
+	while (sandbox && strcmp(sandbox->id, id) != 0)
+		sandbox = sandbox->next_in_bucket;
+	return sandbox;
+}
+
 static void link_record(struct sandboxes *all, struct sandbox *sandbox)
 {
 	sandbox->older = all->newest;
@@ -88,6 +108,8 @@ static void link_record(struct sandboxes *all, struct sandbox *sandbox)
 	else
 		all->oldest = sandbox;
 	all->newest = sandbox;
+	sandbox->next_in_bucket = *bucket_of(all, sandbox->id);
+	*bucket_of(all, sandbox->id) = sandbox;
 	all->num++;
 	all->num_live++;
 }
@@ -96,7 +118,11 @@ static void link_record(struct sandboxes *all, struct sandbox *sandbox)
 static void remove_record(struct sandbox *sandbox)
 {
 	struct sandboxes *all = sandbox->all;
+	struct sandbox **at = bucket_of(all, sandbox->id);
 
+	while (*at != sandbox)
+		at = &(*at)->next_in_bucket;
+	*at = sandbox->next_in_bucket;
 	if (sandbox->newer)
 		sandbox->newer->older = sandbox->older;
 	else
@@ -145,10 +171,9 @@ bool sandbox_visible(const struct sandbox *sandbox, const char *domain)
 struct sandbox *sandboxes_find(struct sandboxes *all, const char *in_id,
 			       const char *domain)
 {
-	for (struct sandbox *s = all->newest; s; s = s->older)
-		if (strcmp(s->id, in_id) == 0)
-			return sandbox_visible(s, domain) ? s : NULL;
-	return NULL;
+	struct sandbox *sandbox = find_any(all, in_id);
+
+	return sandbox && sandbox_visible(sandbox, domain) ? sandbox : NULL;
 }
 
 static int new_id(char ret_id[SANDBOX_ID_LEN + 1])
@@ -300,19 +325,17 @@ void sandbox_destroy(struct sandbox *sandbox, broker_answer_fn fn, void *ctx)
 
 void sandboxes_gone(struct sandboxes *all, const char *id)
 {
-	for (struct sandbox *s = all->newest; s; s = s->older) {
-		if (strcmp(s->id, id) != 0)
-			continue;
-		if (s->state != SANDBOX_RUNNING)
-			return; /* an answer is on its way, which says more */
-		(void)snprintf(s->message, sizeof(s->message),
-			       "the sandbox ended by itself");
-		set_state(s, SANDBOX_FAILED);
-		sandbox_ref(s);
-		close_init(s);
-		sandbox_unref(s);
+	struct sandbox *sandbox = find_any(all, id);
+
+	/* Else an answer is on its way, which says more. */
+	if (!sandbox || sandbox->state != SANDBOX_RUNNING)
 		return;
-	}
+	(void)snprintf(sandbox->message, sizeof(sandbox->message),
+		       "the sandbox ended by itself");
+	set_state(sandbox, SANDBOX_FAILED);
+	sandbox_ref(sandbox);
+	close_init(sandbox);
+	sandbox_unref(sandbox);
 }
 
 void sandboxes_expire(struct sandboxes *all, uint64_t now_ms)

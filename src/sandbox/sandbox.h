@@ -24,6 +24,7 @@
 #include "sandbox/spec.h"
 
 #define SANDBOXES_MAX 2048
+#define SANDBOX_BUCKETS 1024
 
 enum sandbox_state {
 	SANDBOX_PENDING,
@@ -35,6 +36,7 @@ enum sandbox_state {
 
 struct sandbox {
 	struct sandbox *older, *newer;
+	struct sandbox *next_in_bucket;
 	struct sandboxes *all;
 	unsigned int refs;
 	enum sandbox_state state;
@@ -64,6 +66,7 @@ struct sandboxes {
 	unsigned int num;      /* records */
 	unsigned int num_live; /* not FAILED: what keeps us from leaving */
 	struct sandbox *newest, *oldest;
+	struct sandbox *bucket[SANDBOX_BUCKETS]; /* by id */
 };
 
 /**

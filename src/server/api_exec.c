@@ -56,6 +56,7 @@ struct exec_ws {
 	struct sandbox *sandbox; /* a reference */
 	struct run *run;         /* NULL: not yet, or over */
 	bool asked;              /* the first message was taken */
+	bool stdin_told;         /* the client knows that nobody reads it */
 	bool bind;
 	bool signaled;                  /* the client sent it a signal */
 	bool killed;                    /* ... or wanted its whole tree dead */
@@ -137,9 +138,22 @@ static void on_output(void *ctx, enum run_stream stream, const uint8_t *data,
 		run_pause(exec->run, true);
 }
 
+/* A client with endless stdin can stop sending what nobody will read. */
+static void tell_if_stdin_closed(struct exec_ws *exec)
+{
+	if (exec->stdin_told || !exec->run || run_stdin_open(exec->run) ||
+	    !exec->req->conn || exec->req->conn->closing)
+		return;
+	exec->stdin_told = true;
+	if (ws_send_text(exec->ws, "{\"type\":\"stdin_closed\"}") == 0)
+		conn_wrote(exec->req->conn);
+}
+
 static void on_stdin_drained(void *ctx)
 {
 	struct exec_ws *exec = ctx;
+
+	tell_if_stdin_closed(exec);
 
 	request_pause(exec->req, false);
 }
@@ -348,6 +362,7 @@ static void take_control(struct exec_ws *exec, const json_t *object)
 	if (!exec->run)
 		return; /* it is over already: nothing to control */
 	if (strcmp(type, "stdin_eof") == 0) {
+		exec->stdin_told = true; /* it closes it itself */
 		run_stdin_eof(exec->run);
 		request_pause(exec->req, run_stdin_waits(exec->run) > 0);
 	} else if (strcmp(type, "kill") == 0) {
@@ -397,6 +412,7 @@ static void take_binary(struct exec_ws *exec, const uint8_t *data, size_t len)
 	}
 	/* One read may hold several messages: the next can find room again. */
 	request_pause(exec->req, run_stdin_waits(exec->run) > 0);
+	tell_if_stdin_closed(exec);
 }
 
 static void on_message(void *ctx, bool text, const uint8_t *data, size_t len)

@@ -356,8 +356,8 @@ static int take_part(struct request *req, struct upload *upload,
 	return 0; /* other parts are skipped */
 }
 
-static int take_data(struct request *req, struct upload *upload,
-		     const struct multipart_event *ev, struct err *err)
+static int take_data(struct upload *upload, const struct multipart_event *ev,
+		     struct err *err)
 {
 	if (upload->in_metadata) {
 		buf_add(&upload->metadata, ev->data, ev->len);
@@ -369,20 +369,16 @@ static int take_data(struct request *req, struct upload *upload,
 		return 0;
 	if (run_stdin(upload->helper.run, ev->data, ev->len) < 0)
 		return err_set(err, ERR_INTERNAL, ENOBUFS, "upload");
-	if (run_stdin_waits(upload->helper.run) > STDIN_HIGH_WATER)
-		request_pause(req, true);
 	return 0;
 }
 
-static int take_part_end(struct request *req, struct upload *upload,
-			 struct err *err)
+static int take_part_end(struct upload *upload, struct err *err)
 {
 	bool was_metadata = upload->in_metadata;
 
 	if (upload->in_file && upload->helper.run) {
 		run_stdin_eof(upload->helper.run);
 		upload->waits = true;
-		request_pause(req, true);
 	}
 	upload->in_metadata = false;
 	upload->in_file = false;
@@ -400,9 +396,9 @@ static int take_upload_event(struct request *req,
 	if (ev->type == MULTIPART_PART)
 		r = take_part(req, upload, &err);
 	else if (ev->type == MULTIPART_DATA)
-		r = take_data(req, upload, ev, &err);
+		r = take_data(upload, ev, &err);
 	else if (ev->type == MULTIPART_PART_END)
-		r = take_part_end(req, upload, &err);
+		r = take_part_end(upload, &err);
 	if (r == 0)
 		return 0;
 	end_upload(req,
@@ -437,6 +433,15 @@ static size_t take_bytes(struct request *req, const uint8_t *data, size_t len)
 	return used;
 }
 
+/* The body is read while the helper keeps up and isn't waited for. */
+static void pace_upload(struct request *req, const struct upload *upload)
+{
+	const struct run *run = upload->helper.run;
+
+	request_pause(req, upload->waits || (run && run_stdin_waits(run) >
+							    STDIN_HIGH_WATER));
+}
+
 static void finish_upload(struct request *req)
 {
 	struct upload *upload = req->state;
@@ -466,7 +471,7 @@ static void take_rest(struct request *req)
 	if (upload->body_end)
 		finish_upload(req);
 	else
-		request_pause(req, false);
+		pace_upload(req, upload);
 }
 
 static void on_upload_body(struct request *req, const uint8_t *data, size_t len)
@@ -474,7 +479,10 @@ static void on_upload_body(struct request *req, const uint8_t *data, size_t len)
 	size_t used = take_bytes(req, data, len);
 	struct upload *upload = req->state;
 
-	if (!upload || used == len)
+	if (!upload)
+		return;
+	pace_upload(req, upload);
+	if (used == len)
 		return;
 	buf_add(&upload->rest, data + used, len - used);
 	if (upload->rest.failed)

@@ -399,6 +399,11 @@ void run_stdin_eof(struct run *run)
 	write_stdin(run);
 }
 
+bool run_stdin_open(const struct run *run)
+{
+	return run->stdin_fd >= 0;
+}
+
 size_t run_stdin_waits(const struct run *run)
 {
 	return buf_len(&run->stdin_buf);

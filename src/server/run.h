@@ -79,6 +79,9 @@ int run_stdin(struct run *run, const void *data, size_t len);
 /** run_stdin_eof() - close stdin behind what was given */
 void run_stdin_eof(struct run *run);
 
+/** run_stdin_open() - does the program still read it, as far as we know? */
+bool run_stdin_open(const struct run *run);
+
 /** run_stdin_waits() - bytes that the pipe hasn't taken yet */
 size_t run_stdin_waits(const struct run *run);
 

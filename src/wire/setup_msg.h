@@ -10,6 +10,7 @@
  * trusts neither with more than a pid and an errno.
  */
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "wire/broker_msg.h"
@@ -50,9 +51,9 @@ enum setup_fd {
 	SETUP_FD_SHM,
 	SETUP_FD_CGROUP,      /* v2 directory of the sandbox */
 	SETUP_FD_PIDS,        /* pids directory of the payload */
-	SETUP_FD_JOIN_MEMORY, /* v1 `tasks` files of the sandbox: init moves */
-	SETUP_FD_JOIN_PIDS,   /* itself in by writing 0; see exec.c for why */
-	SETUP_FD_JOIN_CPU,
+	SETUP_FD_JOIN_MEMORY, /* v1 `tasks` files: init moves itself in by */
+	SETUP_FD_JOIN_PIDS,
+	SETUP_FD_JOIN_CPU,      /* writing 0; see init/exec.c for why */
 	SETUP_FD_MEMORY_TASKS,  /* `tasks` of the payload's memory cgroup */
 	SETUP_FD_MEMORY_PEAK,   /* its high-water mark, writable: resets */
 	SETUP_FD_MEMORY_EVENTS, /* has a line "oom_kill N" */
@@ -72,6 +73,11 @@ struct setup {
 	uint32_t writable; /* bit i: bind i may be written to */
 	char bind[SETUP_BINDS_MAX][VOLUME_PATH_MAX + 1]; /* absolute targets */
 };
+
+/* Only the binds that are there travel. */
+#define SETUP_BYTES(num_binds)          \
+	(offsetof(struct setup, bind) + \
+	 (size_t)(num_binds) * sizeof(((struct setup *)0)->bind[0]))
 
 /* Init's one answer: the sandbox is ready, or where it failed. */
 struct setup_answer {

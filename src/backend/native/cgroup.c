@@ -6,8 +6,10 @@
  * v1 hierarchies hold the limits (memory, pids, cpu); the empty v2 one holds
  * each exec's processes together, for kill and accounting:
  *
- *   memory|pids|cpu: <parent>/b<block>/<id>[/p[/e<exec>]]
- *   v2:              <parent>/b<block>/<id>[/e<exec>], and b<block>/launcher
+ *   memory: <parent>/b<block>/<id>/p
+ *   pids:   <parent>/b<block>/<id>/e<exec>
+ *   cpu:    <parent>/b<block>/<id>
+ *   v2:     <parent>/b<block>/<id>/e<exec>, and b<block>/launcher
  *
  * A block's directories belong to whoever holds its lease: leftovers of a
  * crashed broker are killed and removed before use. See cgroups(7).
@@ -203,7 +205,7 @@ static int remove_tree(int parent_fd, const char *name, unsigned int depth)
 int cgroup_remove(int parent_fd, const char *name)
 {
 	/* What nearly always is there: the next exec's, made ahead. */
-	static const char *const usual[] = { "e0", "p/e0", "p" };
+	static const char *const usual[] = { "e0", "p" };
 	char path[SANDBOX_ID_LEN + 8];
 
 	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {

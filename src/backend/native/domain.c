@@ -34,6 +34,7 @@
 
 #define LEASE_DIR "/run/opensandbox/ids"
 #define LAUNCHER_TIMEOUT_MS 5000
+#define OOM_SCORE_ADJ 500
 
 /* Slots whose mounts are made ahead, per domain. */
 #define SPARE_SLOTS 4
@@ -129,7 +130,7 @@ static int write_maps(const struct domain *domain)
 static int introduce(struct domain *domain)
 {
 	struct launcher_msg mapped = { .op = LAUNCHER_MAPPED };
-	char pid[16];
+	char path[48], pid[16];
 	int r;
 
 	r = verify_op(domain->sock_fd, LAUNCHER_UNSHARED);
@@ -140,6 +141,13 @@ static int introduce(struct domain *domain)
 				0);
 	if (r == 0)
 		r = verify_op(domain->sock_fd, LAUNCHER_READY);
+	if (r < 0)
+		return r;
+	/* Its clones inherit it, and theirs: when the host runs out of memory,
+	 * sandboxes go first. */
+	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj",
+		       domain->launcher_pid);
+	r = file_write_u64_at(AT_FDCWD, path, OOM_SCORE_ADJ);
 	if (r < 0)
 		return r;
 	(void)snprintf(pid, sizeof(pid), "%d", domain->launcher_pid);

@@ -179,7 +179,7 @@ static int run_cgroup_delegate(struct run *run, const struct plan_op *op,
 	int r;
 
 	(void)op;
-	r = open_file(run, PLAN_PIDS, true, "", O_RDONLY | O_DIRECTORY,
+	r = open_file(run, PLAN_PIDS, false, "", O_RDONLY | O_DIRECTORY,
 		      SETUP_FD_PIDS);
 	if (r == 0 && fchown(run->fds[SETUP_FD_PIDS], run->base, run->base) < 0)
 		r = -errno;
@@ -429,20 +429,6 @@ static int run_cgroup_join(struct run *run, const struct plan_op *op,
 	return 0;
 }
 
-static int run_oom_adjust(struct run *run, const struct plan_op *op,
-			  struct err *err)
-{
-	char path[48];
-	int r;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj",
-		       run->sandbox->pid);
-	r = file_write_u64_at(AT_FDCWD, path, op->value);
-	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r, "adjust OOM order");
-	return 0;
-}
-
 static int run_setup(struct run *run, const struct plan_op *op, struct err *err)
 {
 	struct setup *setup = run->setup;
@@ -452,8 +438,8 @@ static int run_setup(struct run *run, const struct plan_op *op, struct err *err)
 	(void)snprintf(setup->hostname, sizeof(setup->hostname), "sandbox");
 	setup->pids = run->spec->limits.pids;
 	setup->nofile = run->spec->limits.nofile;
-	r = fdpass_send(run->init_fd, setup, sizeof(*setup), run->fds,
-			SETUP_NUM_FDS + setup->num_binds);
+	r = fdpass_send(run->init_fd, setup, SETUP_BYTES(setup->num_binds),
+			run->fds, SETUP_NUM_FDS + setup->num_binds);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "send init its setup");
 	return 0;
@@ -508,7 +494,6 @@ static int (*const steps[])(struct run *, const struct plan_op *,
 	[PLAN_VOLUME] = run_volume,
 	[PLAN_LAUNCHED] = run_launched,
 	[PLAN_CGROUP_JOIN] = run_cgroup_join,
-	[PLAN_OOM_ADJUST] = run_oom_adjust,
 	[PLAN_SETUP] = run_setup,
 	[PLAN_READY] = run_ready,
 };
@@ -549,7 +534,7 @@ int run_plan(struct native *native, const struct plan *plan,
 	};
 	int r = 0;
 
-	memset(&setup, 0, sizeof(setup));
+	memset(&setup, 0, SETUP_BYTES(0));
 	for (unsigned int i = 0; i < ARRAY_SIZE(run.fds); i++)
 		run.fds[i] = -1;
 	for (unsigned int i = 0; r == 0 && i < plan->num; i++)

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "fake.h"
+#include "sandbox/init_link.h"
+#include "sandbox/strv.h"
+#include "wire/fdpass.h"
+
+/* An init that says what the test wants. */
+struct fake_init {
+	char dir[64];
+	char path[128];
+	int dir_fd, listen_fd, conn_fd;
+	struct init_link *link;
+	struct exec *exec;
+	uint32_t exec_id;
+	struct strv argv, env;
+	/* what the callbacks saw */
+	int started, failed, exited, lost;
+	struct init_exited result;
+};
+
+static struct fake_init init;
+
+static void on_started(void *ctx, int32_t pid)
+{
+	(void)ctx;
+	(void)pid;
+	init.started++;
+}
+
+static void on_failed(void *ctx, enum init_stage stage, int sys)
+{
+	(void)ctx;
+	(void)stage;
+	(void)sys;
+	init.failed++;
+}
+
+static void on_exited(void *ctx, const struct init_exited *exited)
+{
+	(void)ctx;
+	init.exited++;
+	init.result = *exited;
+}
+
+static void on_lost(void *ctx)
+{
+	(void)ctx;
+	init.lost++;
+}
+
+static const struct exec_ops ops = {
+	.started = on_started,
+	.failed = on_failed,
+	.exited = on_exited,
+	.lost = on_lost,
+};
+
+static int setup(void **state)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	(void)state;
+	memset(&init, 0, sizeof(init));
+	(void)snprintf(init.dir, sizeof(init.dir), "/tmp/osb-unit-XXXXXX");
+	assert_non_null(mkdtemp(init.dir));
+	(void)snprintf(init.path, sizeof(init.path), "%s/id.sock", init.dir);
+	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", init.path);
+	init.dir_fd = open(init.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	init.listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(init.listen_fd, (struct sockaddr *)&addr,
+			      sizeof(addr)),
+			 0);
+	assert_int_equal(listen(init.listen_fd, 4), 0);
+	assert_int_equal(init_link_open(&fake_poller, init.dir_fd, "id",
+					&init.link, NULL),
+			 0);
+	init.conn_fd = accept(init.listen_fd, NULL, NULL);
+	assert_true(init.conn_fd >= 0);
+	strv_init(&init.argv, 10, 1000);
+	strv_init(&init.env, 10, 1000);
+	assert_int_equal(strv_add(&init.argv, "echo"), 0);
+	assert_int_equal(strv_add(&init.argv, "x y"), 0);
+	assert_int_equal(strv_set_env(&init.env, "A", "1"), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	init_link_close(init.link);
+	strv_deinit(&init.argv);
+	strv_deinit(&init.env);
+	if (init.conn_fd >= 0)
+		(void)close(init.conn_fd);
+	(void)close(init.listen_fd);
+	(void)close(init.dir_fd);
+	(void)unlink(init.path);
+	(void)rmdir(init.dir);
+	return 0;
+}
+
+static void start(void)
+{
+	struct exec_spec spec = {
+		.uid = 1000,
+		.gid = 1001,
+		.cwd = "/workspace",
+		.argv = &init.argv,
+		.env = &init.env,
+	};
+	uint8_t msg[4096];
+	struct init_exec head;
+	size_t len;
+
+	assert_int_equal(init_link_exec(init.link, &spec, &ops, NULL,
+					&init.exec, NULL),
+			 0);
+	assert_int_equal(fdpass_recv(init.conn_fd, msg, sizeof(msg), 0, &len,
+				     NULL),
+			 0);
+	memcpy(&head, msg, sizeof(head));
+	assert_int_equal(head.op, INIT_EXEC);
+	assert_int_equal(head.uid, 1000);
+	assert_int_equal(head.argc, 2);
+	assert_int_equal(head.envc, 1);
+	assert_int_equal(len, sizeof(head) + sizeof("/workspace") +
+				      sizeof("echo") + sizeof("x y") +
+				      sizeof("A=1"));
+	assert_memory_equal(msg + sizeof(head), "/workspace\0echo\0x y\0A=1",
+			    len - sizeof(head));
+	init.exec_id = head.exec_id;
+}
+
+static void say(const void *msg, size_t len)
+{
+	assert_int_equal(fdpass_send(init.conn_fd, msg, len, NULL, 0), 0);
+	fake_turn();
+}
+
+static void say_started(void)
+{
+	struct init_started msg = {
+		.op = INIT_STARTED,
+		.exec_id = init.exec_id,
+		.pid = 7,
+	};
+
+	say(&msg, sizeof(msg));
+}
+
+static struct init_exited honest_end(void)
+{
+	return (struct init_exited){
+		.op = INIT_EXITED,
+		.exec_id = init.exec_id,
+		.verdict = VERDICT_EXITED,
+		.exit_code = 3,
+	};
+}
+
+static void an_exec_starts_and_ends(void **state)
+{
+	struct init_exited end;
+
+	(void)state;
+	start();
+	say_started();
+	assert_int_equal(init.started, 1);
+	end = honest_end();
+	end.num_left = 99;
+	memset(end.left[0].comm, 'x', sizeof(end.left[0].comm));
+	say(&end, sizeof(end));
+	assert_int_equal(init.exited, 1);
+	assert_int_equal(init.result.exit_code, 3);
+	assert_int_equal(init.result.num_left, INIT_LEFT_MAX);
+	assert_int_equal(strlen(init.result.left[0].comm), INIT_COMM_LEN - 1);
+}
+
+static void an_exec_that_fails_never_started(void **state)
+{
+	struct init_failed msg = { .op = INIT_FAILED,
+				   .stage = INIT_STAGE_EXEC,
+				   .sys = 2 };
+
+	(void)state;
+	start();
+	msg.exec_id = init.exec_id;
+	say(&msg, sizeof(msg));
+	assert_int_equal(init.failed, 1);
+	assert_false(init_link_broken(init.link));
+}
+
+static void a_vanished_init_loses_its_execs(void **state)
+{
+	(void)state;
+	start();
+	say_started();
+	(void)close(init.conn_fd);
+	init.conn_fd = -1;
+	fake_turn();
+	assert_int_equal(init.lost, 1);
+	assert_true(init_link_broken(init.link));
+}
+
+static void closing_loses_them_too(void **state)
+{
+	(void)state;
+	start();
+	init_link_close(init.link);
+	init.link = NULL;
+	assert_int_equal(init.lost, 1);
+}
+
+static void a_kill_is_sent(void **state)
+{
+	struct init_kill kill;
+	size_t len;
+
+	(void)state;
+	start();
+	exec_kill(init.exec, INIT_KILL_TREE, 9);
+	assert_int_equal(fdpass_recv(init.conn_fd, &kill, sizeof(kill), 0, &len,
+				     NULL),
+			 0);
+	assert_int_equal(len, sizeof(kill));
+	assert_int_equal(kill.op, INIT_KILL);
+	assert_int_equal(kill.exec_id, init.exec_id);
+	assert_int_equal(kill.how, INIT_KILL_TREE);
+}
+
+/* Each breaks the link, and the exec is lost, not made up. */
+static void lies_break_the_link(void **state)
+{
+	for (int lie = 0; lie < 9; lie++) {
+		struct init_exited end;
+		size_t len = sizeof(end);
+
+		if (lie) {
+			assert_int_equal(teardown(state), 0);
+			assert_int_equal(setup(state), 0);
+		}
+		start();
+		if (lie != 0)
+			say_started();
+		end = honest_end();
+		switch (lie) {
+		case 0: /* ends what never started */
+			break;
+		case 1: /* starts twice */
+			say_started();
+			break;
+		case 2:
+			end.verdict = VERDICT_LOST;
+			break;
+		case 3:
+			end.verdict = VERDICT_NUM;
+			break;
+		case 4:
+			end.signal = 9; /* and an exit code */
+			break;
+		case 5:
+			end.exit_code = 256;
+			break;
+		case 6:
+			len--;
+			break;
+		case 7:
+			end.op = 77;
+			break;
+		case 8:
+			end.signal = -1;
+			break;
+		}
+		if (lie != 1)
+			say(&end, len);
+		assert_int_equal(init.exited, 0);
+		assert_int_equal(init.lost, 1);
+		assert_true(init_link_broken(init.link));
+	}
+}
+
+static void an_endless_talker_is_cut_off(void **state)
+{
+	struct init_started msg = { .op = INIT_STARTED, .pid = 1 };
+	unsigned int i;
+
+	(void)state;
+	start();
+	msg.exec_id = init.exec_id + 1;
+	for (i = 0; i < 1000 && !init_link_broken(init.link); i++)
+		say(&msg, sizeof(msg));
+	assert_true(i < 1000);
+	assert_int_equal(init.lost, 1);
+}
+
+static void a_descriptor_from_init_is_refused(void **state)
+{
+	struct init_started msg = { .op = INIT_STARTED, .pid = 1 };
+
+	(void)state;
+	start();
+	msg.exec_id = init.exec_id;
+	assert_int_equal(fdpass_send(init.conn_fd, &msg, sizeof(msg),
+				     &init.dir_fd, 1),
+			 0);
+	fake_turn();
+	assert_int_equal(init.started, 0);
+	assert_true(init_link_broken(init.link));
+}
+
+#define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(an_exec_starts_and_ends),
+		CASE(an_exec_that_fails_never_started),
+		CASE(a_vanished_init_loses_its_execs),
+		CASE(closing_loses_them_too),
+		CASE(a_kill_is_sent),
+		CASE(lies_break_the_link),
+		CASE(an_endless_talker_is_cut_off),
+		CASE(a_descriptor_from_init_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

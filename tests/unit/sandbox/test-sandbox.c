@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "fake.h"
+#include "sandbox/sandbox.h"
+#include "wire/fdpass.h"
+
+/* The other end of the channel: the test is the broker. */
+struct world {
+	int broker_fd;
+	struct broker_link *link;
+	struct sandboxes all;
+	struct broker_create create;
+	struct broker_destroy destroy;
+	int created, create_failed, destroyed, closed;
+};
+
+static struct world world;
+
+static void on_gone(void *ctx, const char *id)
+{
+	(void)ctx;
+	sandboxes_gone(&world.all, id);
+}
+
+static void on_closed(void *ctx, const struct err *err)
+{
+	(void)ctx;
+	(void)err;
+	world.closed++;
+}
+
+static int setup(void **state)
+{
+	static const struct broker_link_ops ops = {
+		.gone = on_gone,
+		.closed = on_closed,
+	};
+	int fds[2];
+
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	world.broker_fd = fds[0];
+	assert_int_equal(broker_link_new(&fake_poller, fds[1], &ops, NULL,
+					 &world.link),
+			 0);
+	sandboxes_init(&world.all, &fake_poller, world.link, -1);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sandboxes_deinit(&world.all);
+	broker_link_free(world.link);
+	(void)close(world.broker_fd);
+	return 0;
+}
+
+static void on_created(void *ctx, const struct err *err)
+{
+	(void)ctx;
+	if (err)
+		world.create_failed++;
+	else
+		world.created++;
+}
+
+static void on_destroyed(void *ctx, const struct err *err)
+{
+	(void)ctx;
+	assert_null(err);
+	world.destroyed++;
+}
+
+static struct sandbox *ask(const char *domain)
+{
+	struct sandbox *sandbox;
+	struct spec spec;
+	size_t len;
+
+	spec_init(&spec);
+	assert_int_equal(spec_set_image(&spec, "host", NULL), 0);
+	assert_int_equal(sandbox_create(&world.all, &spec, domain, on_created,
+					NULL, &sandbox, NULL),
+			 0);
+	assert_int_equal(fdpass_recv(world.broker_fd, &world.create,
+				     sizeof(world.create), 0, &len, NULL),
+			 0);
+	assert_int_equal(world.create.op, BROKER_CREATE);
+	assert_string_equal(world.create.id, sandbox->id);
+	assert_string_equal(world.create.domain, domain);
+	assert_string_equal(world.create.image, "host");
+	return sandbox;
+}
+
+static void answer(uint32_t tag, enum err_kind kind)
+{
+	struct broker_answer msg = {
+		.op = BROKER_ANSWER,
+		.tag = tag,
+		.kind = kind,
+	};
+
+	assert_int_equal(fdpass_send(world.broker_fd, &msg, sizeof(msg), NULL,
+				     0),
+			 0);
+	fake_turn();
+}
+
+static void expect_destroy(const char *id)
+{
+	size_t len;
+
+	assert_int_equal(fdpass_recv(world.broker_fd, &world.destroy,
+				     sizeof(world.destroy), MSG_DONTWAIT, &len,
+				     NULL),
+			 0);
+	assert_int_equal(world.destroy.op, BROKER_DESTROY);
+	assert_string_equal(world.destroy.id, id);
+}
+
+static void it_lives_and_ends(void **state)
+{
+	struct sandbox *sandbox = ask("uid:0");
+	char id[SANDBOX_ID_LEN + 1];
+
+	(void)state;
+	memcpy(id, sandbox->id, sizeof(id));
+	assert_int_equal(sandbox->state, SANDBOX_PENDING);
+	answer(world.create.tag, ERR_NONE);
+	assert_int_equal(world.created, 1);
+	assert_int_equal(sandbox->state, SANDBOX_RUNNING);
+	assert_ptr_equal(sandboxes_find(&world.all, id, "uid:0"), sandbox);
+	sandbox_destroy(sandbox, on_destroyed, NULL);
+	assert_null(sandboxes_find(&world.all, id, "uid:0"));
+	expect_destroy(id);
+	assert_int_equal(world.destroyed, 0);
+	answer(world.destroy.tag, ERR_NONE);
+	assert_int_equal(world.destroyed, 1);
+	assert_int_equal(world.all.num, 0);
+	assert_int_equal(world.all.num_live, 0);
+}
+
+static void other_domains_see_nothing(void **state)
+{
+	struct sandbox *sandbox = ask("uid:1");
+
+	(void)state;
+	answer(world.create.tag, ERR_NONE);
+	assert_null(sandboxes_find(&world.all, sandbox->id, "uid:2"));
+	assert_null(sandboxes_find(&world.all, sandbox->id, ""));
+	assert_non_null(sandboxes_find(&world.all, sandbox->id, NULL));
+}
+
+static void a_refused_one_leaves_no_record(void **state)
+{
+	(void)state;
+	(void)ask("uid:0");
+	answer(world.create.tag, ERR_DENIED);
+	assert_int_equal(world.create_failed, 1);
+	assert_int_equal(world.all.num, 0);
+}
+
+static void deleted_while_pending_it_is_destroyed_once_made(void **state)
+{
+	struct sandbox *sandbox = ask("uid:0");
+	char id[SANDBOX_ID_LEN + 1];
+
+	(void)state;
+	memcpy(id, sandbox->id, sizeof(id));
+	sandbox_destroy(sandbox, on_destroyed, NULL);
+	assert_null(sandboxes_find(&world.all, id, "uid:0"));
+	answer(world.create.tag, ERR_NONE);
+	assert_int_equal(world.create_failed, 1);
+	expect_destroy(id);
+	answer(world.destroy.tag, ERR_NONE);
+	assert_int_equal(world.destroyed, 1);
+	assert_int_equal(world.all.num, 0);
+}
+
+static void one_that_ends_by_itself_can_still_be_seen(void **state)
+{
+	struct sandbox *sandbox = ask("uid:0");
+	struct broker_event event = { .op = BROKER_GONE };
+
+	(void)state;
+	answer(world.create.tag, ERR_NONE);
+	memcpy(event.id, sandbox->id, sizeof(event.id));
+	assert_int_equal(fdpass_send(world.broker_fd, &event, sizeof(event),
+				     NULL, 0),
+			 0);
+	fake_turn();
+	assert_int_equal(sandbox->state, SANDBOX_FAILED);
+	assert_int_equal(world.all.num_live, 0);
+	sandbox_destroy(sandbox, on_destroyed, NULL);
+	expect_destroy(event.id);
+	answer(world.destroy.tag, ERR_NOT_FOUND); /* it knows it no more */
+	assert_int_equal(world.destroyed, 1);
+	assert_int_equal(world.all.num, 0);
+}
+
+static void the_owners_end_is_the_sandboxes_end(void **state)
+{
+	struct sandbox *mine = ask("uid:0");
+	struct sandbox *other;
+	int owner;
+
+	(void)state;
+	answer(world.create.tag, ERR_NONE);
+	other = ask("uid:0");
+	answer(world.create.tag, ERR_NONE);
+	mine->bound_to = &owner;
+	sandboxes_release(&world.all, &owner);
+	expect_destroy(mine->id);
+	assert_int_equal(mine->state, SANDBOX_STOPPING);
+	assert_int_equal(other->state, SANDBOX_RUNNING);
+}
+
+static void a_deadline_ends_it(void **state)
+{
+	struct sandbox *sandbox = ask("uid:0");
+
+	(void)state;
+	answer(world.create.tag, ERR_NONE);
+	sandbox->deadline_ms = 1000;
+	sandboxes_expire(&world.all, 999);
+	assert_int_equal(sandbox->state, SANDBOX_RUNNING);
+	sandboxes_expire(&world.all, 1000);
+	expect_destroy(sandbox->id);
+}
+
+/* More than the socket holds: they wait, in order, and all are answered. */
+static void a_full_channel_loses_no_request(void **state)
+{
+	enum {
+		NUM = 100
+	};
+	char ids[NUM][SANDBOX_ID_LEN + 1];
+	unsigned int seen = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < NUM; i++) {
+		struct sandbox *sandbox;
+		struct spec spec;
+
+		spec_init(&spec);
+		assert_int_equal(spec_set_image(&spec, "host", NULL), 0);
+		assert_int_equal(sandbox_create(&world.all, &spec, "uid:0",
+						on_created, NULL, &sandbox,
+						NULL),
+				 0);
+		memcpy(ids[i], sandbox->id, sizeof(ids[i]));
+	}
+	while (seen < NUM) {
+		size_t len;
+
+		fake_turn();
+		assert_int_equal(fdpass_recv(world.broker_fd, &world.create,
+					     sizeof(world.create), MSG_DONTWAIT,
+					     &len, NULL),
+				 0);
+		assert_string_equal(world.create.id, ids[seen]);
+		seen++;
+		answer(world.create.tag, ERR_NONE);
+	}
+	assert_int_equal(world.created, NUM);
+}
+
+static void an_answer_to_nothing_ends_the_link(void **state)
+{
+	(void)state;
+	answer(12345, ERR_NONE);
+	assert_int_equal(world.closed, 1);
+	assert_true(broker_leave(world.link, on_created, NULL) < 0);
+}
+
+#define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(it_lives_and_ends),
+		CASE(other_domains_see_nothing),
+		CASE(a_refused_one_leaves_no_record),
+		CASE(deleted_while_pending_it_is_destroyed_once_made),
+		CASE(one_that_ends_by_itself_can_still_be_seen),
+		CASE(the_owners_end_is_the_sandboxes_end),
+		CASE(a_deadline_ends_it),
+		CASE(a_full_channel_loses_no_request),
+		CASE(an_answer_to_nothing_ends_the_link),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "test.h"
+
+#include <string.h>
+
+#include "server/lines.h"
+
+static char seen[2 * LINES_MAX];
+static size_t num_lines;
+
+static void on_line(void *ctx, const uint8_t *line, size_t len)
+{
+	size_t at = strlen(seen);
+
+	(void)ctx;
+	assert_true(at + len + 2 < sizeof(seen));
+	memcpy(seen + at, line, len);
+	seen[at + len] = '|';
+	seen[at + len + 1] = '\0';
+	num_lines++;
+}
+
+/* All at once, and byte by byte. */
+static void check(const char *in, const char *want)
+{
+	for (int slow = 0; slow < 2; slow++) {
+		struct lines lines;
+
+		seen[0] = '\0';
+		lines_init(&lines);
+		if (slow)
+			for (size_t i = 0; in[i]; i++)
+				lines_feed(&lines, (const uint8_t *)in + i, 1,
+					   on_line, NULL);
+		else
+			lines_feed(&lines, (const uint8_t *)in, strlen(in),
+				   on_line, NULL);
+		lines_end(&lines, on_line, NULL);
+		lines_deinit(&lines);
+		assert_string_equal(seen, want);
+	}
+}
+
+static void lines_are_cut_at_their_ends(void **state)
+{
+	(void)state;
+	check("", "");
+	check("a", "a|");
+	check("a\n", "a|");
+	check("a\nb", "a|b|");
+	check("a\r\nb\r\n", "a|b|");
+	check("a\rb", "a|b|");
+	check("\n\na\n", "||a|");
+	check("a\n\r\nb", "a||b|");
+	check("a\r\r\nb", "a||b|");
+}
+
+static void a_huge_line_comes_in_whole_characters(void **state)
+{
+	struct lines lines;
+
+	(void)state;
+	num_lines = 0;
+	seen[0] = '\0';
+	lines_init(&lines);
+	lines_feed(&lines, (const uint8_t *)"x", 1, on_line, NULL);
+	for (unsigned int i = 0; i < LINES_MAX / 2; i++)
+		lines_feed(&lines, (const uint8_t *)"\xc3\xa4", 2, on_line,
+			   NULL);
+	lines_end(&lines, on_line, NULL);
+	lines_deinit(&lines);
+	assert_int_equal(num_lines, 2);
+	/* 1 + an even number of bytes, then the rest. */
+	assert_int_equal(strcspn(seen, "|"), LINES_MAX - 1);
+	assert_memory_equal(seen + LINES_MAX, "\xc3\xa4|", 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_are_cut_at_their_ends),
+		cmocka_unit_test(a_huge_line_comes_in_whole_characters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
