@@ -63,7 +63,8 @@ static int become(uint32_t uid, uint32_t gid)
 	    syscall(SYS_setresgid, gid, gid, gid) < 0 ||
 	    syscall(SYS_setresuid, uid, uid, uid) < 0)
 		return -errno;
-	return 0;
+	/* Init isn't uid 0, so the change of ids alone drops nothing. */
+	return uid ? caps_keep(0) : 0;
 }
 
 int confine_exec(const struct confine *confine)

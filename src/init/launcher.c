@@ -13,8 +13,9 @@
  *   isolate_net      own network namespace; it can never return to the host's
  *   isolate_caps     five capabilities, valid in the domain only
  *
- * Then it clones a sandbox per LAUNCHER_CLONE: under the slot's own uid, so
- * that per-user counts differ, into a spare network namespace that belongs to
+ * Then it clones a sandbox per LAUNCHER_CLONE: as a uid of the slot's own (its
+ * number, an id of slot 0), so that per-user counts differ and nobody inside,
+ * root neither, is or can become the user that init runs as; into a spare network namespace that belongs to
  * the *domain* (root inside a sandbox can't touch it) and straight into the
  * sandbox's v2 cgroup. CLONE_PARENT makes the broker the child's parent and
  * reaper. The launcher writes the child's id maps, since only root of the
@@ -78,10 +79,10 @@ struct launcher {
 	int slot_net_fd[DOMAIN_SLOTS]; /* 0: none; never a standard stream */
 };
 
-/* Changing the effective uid hides our /proc files from ourselves. */
-static int set_euid(uid_t uid)
+/* A change of ids hides our /proc files from ourselves. */
+static int become(uid_t uid)
 {
-	if (syscall(SYS_setresuid, -1, uid, -1) < 0)
+	if (syscall(SYS_setresuid, uid, uid, 0) < 0)
 		return -errno;
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
@@ -112,9 +113,9 @@ static int isolate_user(uid_t block_base)
 
 	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0)
 		return -errno;
-	r = set_euid(block_base);
-	if (r < 0)
-		return r;
+	if (syscall(SYS_setresuid, -1, block_base, -1) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return -errno;
 	if (unshare(CLONE_NEWUSER) < 0)
 		return -errno;
 	r = fdpass_send(LAUNCHER_FD_BROKER, &msg, sizeof(msg), NULL, 0);
@@ -281,13 +282,13 @@ static int clone_sandbox(struct launcher *l, struct launcher_msg *msg,
 	set_where(msg, "clone it");
 	if (setns(net_fd, CLONE_NEWNET) < 0)
 		return -errno;
-	r = set_euid(base);
+	r = become(msg->slot);
 	pid = r < 0 ? r : clone_init(sock_fd, cgroup_fd);
 	if (pid < 0)
 		r = pid;
 	else
 		msg->pid = pid;
-	if (set_euid(0) < 0 || setns(l->home_fd, CLONE_NEWNET) < 0)
+	if (become(0) < 0 || setns(l->home_fd, CLONE_NEWNET) < 0)
 		_exit(1); /* lost our way: the broker starts another */
 	if (r < 0)
 		return r;

@@ -182,8 +182,11 @@ static void serve(struct init *init)
 		exec_prepare(init);
 		if (any_unsent(init))
 			pfds[3].events |= POLLOUT;
-		if (poll(pfds, ARRAY_SIZE(pfds), -1) < 0)
-			continue; /* EINTR */
+		if (poll(pfds, ARRAY_SIZE(pfds), -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			_exit(1); /* better lost than spinning */
+		}
 		if (pfds[3].revents & (POLLIN | POLLHUP | POLLERR)) {
 			receive(init);
 			had_deadline = true;

@@ -34,11 +34,16 @@
 #include "init/init.h"
 #include "wire/fdpass.h"
 
-/* Root inside, as seen by the kernel: our range's first id. */
-static int become_root(void)
+/*
+ * Init keeps the launcher's id for this slot, which doesn't exist inside: so
+ * root inside can't change its limits or its scheduling, as it could for a
+ * process of its own. Only the files that init makes are root's.
+ */
+static int hide(void)
 {
-	if (setresgid(0, 0, 0) < 0 || syscall(SYS_setgroups, 0, NULL) < 0 ||
-	    setresuid(0, 0, 0) < 0)
+	(void)syscall(SYS_setfsgid, 0);
+	(void)syscall(SYS_setfsuid, 0);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return -errno;
 	/* The broker is our parent; if it dies, nobody would reap us. */
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
@@ -255,8 +260,8 @@ int setup_run(struct init *init, int sock_fd, const char **ret_where)
 	r = receive_setup(sock_fd, &setup, &fds);
 	if (r < 0)
 		return r;
-	*ret_where = "become its root";
-	r = become_root();
+	*ret_where = "hide";
+	r = hide();
 	if (r < 0)
 		return r;
 	*ret_where = "join its cgroups";
