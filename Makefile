@@ -37,7 +37,7 @@ $(BUILD)/build.ninja:
 	meson setup $(BUILD) --prefix $(PREFIX) -Dwerror=$(WERROR)
 
 run:
-	@tools/deps build
+	@tools/deps build run
 	@$(MAKE) --no-print-directory all
 	@tools/need-root 'make run'
 	examples/quickstart/run

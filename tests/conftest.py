@@ -16,7 +16,7 @@ LONG = os.environ.get("OSB_TEST_LONG") == "1"
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "smoke: the subset for slow builds")
+    config.addinivalue_line("markers", "memory: bounds that a sanitizer breaks")
     if os.geteuid() != 0:
         pytest.exit("these tests make sandboxes, which needs root", 2)
     missing = [n for n in osb.BINARIES if not (osb.BUILD / n).exists()]

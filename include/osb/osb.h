@@ -257,7 +257,7 @@ OSB_API int osb_exec_write(struct osb_exec *exec, const void *data, size_t len);
 /** osb_exec_write_eof() - the end of its stdin */
 OSB_API int osb_exec_write_eof(struct osb_exec *exec);
 
-/** osb_exec_signal() - send its main process a signal: "SIGTERM" */
+/** osb_exec_signal() - send a signal to it and its descendants: "SIGTERM" */
 OSB_API int osb_exec_signal(struct osb_exec *exec, const char *signal);
 
 /** osb_exec_kill() - end it with all its descendants */

@@ -83,7 +83,7 @@ void sandboxes_deinit(struct sandboxes *all);
 struct sandbox *sandboxes_find(struct sandboxes *all, const char *in_id,
 			       const char *domain);
 
-/** sandboxes_visible() - may @domain see it? NULL as domain sees all */
+/** sandbox_visible() - may @domain see it? NULL as domain sees all */
 bool sandbox_visible(const struct sandbox *sandbox, const char *domain);
 
 /** sandboxes_gone() - the broker says that it ended by itself */

@@ -10,7 +10,6 @@ import pytest
 import procs
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_killed_in_the_middle_of_a_run(daemon, sig):
     marker = f"300.05{int(sig):02}"

@@ -6,8 +6,6 @@ import signal
 import subprocess
 import time
 
-import pytest
-
 import leaks
 import procs
 
@@ -34,7 +32,6 @@ def ended(process):
     return code
 
 
-@pytest.mark.smoke
 def test_osbd(service):
     daemon = service("--private")
     old = daemon.osbd()

@@ -8,7 +8,6 @@ import pytest
 UNKNOWN = "0" * 32
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize(
     "method, path, status",
     [

@@ -17,7 +17,6 @@ VERDICT_KEYS = {
 }  # fmt: skip
 
 
-@pytest.mark.smoke
 def test_a_program_from_start_to_verdict(sandbox):
     done = sandbox.run("sh", "-c", "echo out; echo err >&2; exit 7")
     assert (done.stdout, done.stderr) == (b"out\n", b"err\n")

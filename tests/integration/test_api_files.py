@@ -12,7 +12,6 @@ def listed(box, path):
     return out.decode().split()
 
 
-@pytest.mark.smoke
 def test_what_goes_up_comes_down(sandbox):
     data = bytes(range(256)) * 40
     reply = sandbox.upload(({"path": "/workspace/a/b/data.bin"}, data))
@@ -68,6 +67,7 @@ def test_the_owner_is_by_name(sandbox):
     assert listed(sandbox, "/workspace/y")[1] == "0", "unknown ones are ignored"
 
 
+@pytest.mark.memory
 def test_a_large_file_in_bounded_memory(daemon, sandbox):
     import procs
 

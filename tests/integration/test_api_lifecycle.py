@@ -27,7 +27,6 @@ def test_health(daemon):
     assert (reply.status, reply.json()) == (200, {"status": "healthy"})
 
 
-@pytest.mark.smoke
 def test_create_answers_202_with_a_running_sandbox(daemon):
     box = daemon.api().create(timeout=600, metadata={"team": "a", "x/y": ""})
     record = box.record

@@ -4,10 +4,7 @@
 import os
 import socket
 
-import pytest
 
-
-@pytest.mark.smoke
 def test_the_workspace_is_the_start_and_empty(daemon):
     done = daemon.sh("pwd; ls -A | wc -l; touch x && echo writable")
     assert done.out.split() == ["/workspace", "0", "writable"]

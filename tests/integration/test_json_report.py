@@ -3,8 +3,6 @@
 
 import base64
 
-import pytest
-
 KEYS = {
     "stdout", "stderr", "encoding", "verdict", "exit_code", "signal",
     "wall_ms", "cpu_ms", "peak_memory_bytes", "peak_pids", "truncated",
@@ -21,7 +19,6 @@ def report(daemon, *args, **kwargs):
     return found
 
 
-@pytest.mark.smoke
 def test_a_program_that_exits(daemon):
     got = report(daemon, "--", "sh", "-c", "echo out; echo err >&2; exit 7")
     assert got["verdict"] == "exited"

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory, cpu, pids, disk and inodes: the kernel keeps each."""
 
-import pytest
-
 
 def test_memory_counts_processes_together(daemon):
     script = (
@@ -28,7 +26,6 @@ def test_memory_counts_shm_and_the_writable_layer(daemon):
     assert daemon.sh(script, "--memory", "128Mi").out == "ok\n"
 
 
-@pytest.mark.smoke
 def test_a_fork_bomb_stays_in_its_limit(daemon):
     bomb = "import os\nwhile True:\n try: os.fork()\n except OSError: pass"
     done = daemon.python(bomb, "--pids", "64", "--timeout", "2s")

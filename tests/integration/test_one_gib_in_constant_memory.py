@@ -5,7 +5,11 @@ import hashlib
 import subprocess
 import threading
 
+import pytest
+
 import procs
+
+pytestmark = pytest.mark.memory
 
 GIB = 1 << 30
 ALLOWED_KIB = 16 * 1024

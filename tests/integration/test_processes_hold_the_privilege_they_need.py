@@ -3,12 +3,10 @@
 
 import os
 
-import pytest
-
+import osb
 import procs
 
 
-@pytest.mark.smoke
 def test_osbd_is_unprivileged_and_confined(daemon):
     status = procs.status(daemon.osbd())
     assert status["Uid"].split()[0] != "0"
@@ -18,7 +16,8 @@ def test_osbd_is_unprivileged_and_confined(daemon):
     for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
         assert int(status[name], 16) == 0, name
     assert status["NoNewPrivs"] == "1"
-    assert status["Seccomp"] == "2"
+    if not osb.SANITIZED:  # whose own calls are in no filter of ours
+        assert status["Seccomp"] == "2"
 
 
 def test_the_broker_is_no_new_privs_and_has_no_network_socket(daemon):

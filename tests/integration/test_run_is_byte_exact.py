@@ -7,7 +7,6 @@ import os
 import pytest
 
 
-@pytest.mark.smoke
 def test_nul_and_invalid_utf8_pass(daemon):
     done = daemon.run("--", "cat", input=b"a\0\377b")
     assert done.stdout == b"a\0\377b"

@@ -4,7 +4,6 @@
 import pytest
 
 
-@pytest.mark.smoke
 def test_out_err_and_status_seven(daemon):
     done = daemon.sh("echo out; echo err >&2; exit 7")
     assert (done.stdout, done.stderr, done.code) == (b"out\n", b"err\n", 7)

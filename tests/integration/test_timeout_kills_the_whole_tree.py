@@ -3,12 +3,9 @@
 
 import time
 
-import pytest
-
 import procs
 
 
-@pytest.mark.smoke
 def test_setsid_and_background_children_die_too(daemon):
     marker = "300.0421"
     done = daemon.sh(

@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("OSB_BUILD", ROOT / "build")).resolve()
 BINARIES = ("osb", "osbd", "osb-broker", "osb-init", "osb-files")
 PYTHON = "/usr/bin/python3"
+SANITIZED = os.environ.get("OSB_SANITIZED") == "1"
 
 
 class Result:
@@ -162,7 +163,9 @@ class Service:
                 self.process.wait()
                 raise AssertionError("osb-broker ignored SIGTERM for 6 s")
         if self.home:
+            log = self.log()
             shutil.rmtree(self.home, ignore_errors=True)
+            assert "Sanitizer" not in log and "runtime error" not in log, log
 
     def restart(self):
         """Start the broker again in the same place, after it has died."""

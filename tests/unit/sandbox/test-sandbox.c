@@ -223,6 +223,7 @@ static void the_owners_end_is_the_sandboxes_end(void **state)
 	expect_destroy(mine->id);
 	assert_int_equal(mine->state, SANDBOX_STOPPING);
 	assert_int_equal(other->state, SANDBOX_RUNNING);
+	answer(world.destroy.tag, ERR_NONE);
 }
 
 static void a_deadline_ends_it(void **state)
@@ -236,6 +237,7 @@ static void a_deadline_ends_it(void **state)
 	assert_int_equal(sandbox->state, SANDBOX_RUNNING);
 	sandboxes_expire(&world.all, 1000);
 	expect_destroy(sandbox->id);
+	answer(world.destroy.tag, ERR_NONE);
 }
 
 /* More than the socket holds: they wait, in order, and all are answered. */
