@@ -245,7 +245,10 @@ OSB_API int osb_exec_process(struct osb_exec *exec, short revents,
  */
 OSB_API void osb_exec_pause(struct osb_exec *exec, bool paused);
 
-/** osb_exec_room() - how many bytes osb_exec_write() takes now */
+/**
+ * osb_exec_room() - how many bytes osb_exec_write() takes now; 0 for good when
+ * the program has closed its stdin
+ */
 OSB_API size_t osb_exec_room(const struct osb_exec *exec);
 
 /** osb_exec_unsent() - bytes that wait for the socket */

@@ -61,6 +61,7 @@ struct osb_exec {
 	char key[WS_KEY_LEN + 1];
 	bool paused;
 	bool started;
+	bool stdin_closed; /* the program reads no more */
 	bool has_verdict;
 	struct osb_verdict verdict;
 	int failed; /* what a message callback found; the reason in error */
@@ -81,6 +82,8 @@ static void take_text(struct osb_exec *exec, const uint8_t *data, size_t len)
 			"osbd sent a message that isn't understood");
 	} else if (strcmp(type, "started") == 0) {
 		exec->started = true;
+	} else if (strcmp(type, "stdin_closed") == 0) {
+		exec->stdin_closed = true;
 	} else if (strcmp(type, "verdict") == 0) {
 		exec->failed = verdict_from_json(root, &exec->verdict);
 		if (exec->failed < 0)
@@ -409,7 +412,7 @@ size_t osb_exec_room(const struct osb_exec *exec)
 {
 	size_t len = buf_len(&exec->out);
 
-	return len < OUT_HIGH ? OUT_HIGH - len : 0;
+	return !exec->stdin_closed && len < OUT_HIGH ? OUT_HIGH - len : 0;
 }
 
 size_t osb_exec_unsent(const struct osb_exec *exec)

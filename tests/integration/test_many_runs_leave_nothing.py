@@ -10,8 +10,8 @@ def run_one(daemon, i):
     return (done.code, done.out) == (code, f"{i}\n") or repr(done)
 
 
-def test_one_after_another(daemon, long_run):
-    for i in range(1000 if long_run else 100):
+def test_one_after_another(daemon):
+    for i in range(1000):
         assert run_one(daemon, i) is True
 
 
