@@ -220,7 +220,10 @@ static int start(struct server *server, const struct server_options *options,
 
 static void end(struct server *server)
 {
+	/* First: who learns below that we end must not get back to us. */
 	listen_stop(server);
+	close_fd(&server->listen_fd);
+	close_fd(&server->spare_fd);
 	while (server->conns)
 		conn_close(server->conns);
 	conn_flush_all(server);

@@ -13,7 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,15 +21,21 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* Signals by closing its end of the pipe; then waits to be killed. */
-__attribute__((noreturn)) static void hold_namespace(int pipe_fd)
+/*
+ * Says by an end of file that it is done, and waits for one: it must not
+ * outlive us, since it holds copies of all our descriptors, and osbd and the
+ * launchers know by the end of theirs that we are gone. (A parent's death
+ * signal would be lost if we died before it was asked for.)
+ */
+__attribute__((noreturn)) static void hold_namespace(int sock_fd)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	char byte;
+
 	if (unshare(CLONE_NEWUSER) < 0)
 		_exit(1);
-	(void)close(pipe_fd);
-	for (;;)
-		(void)pause();
+	(void)shutdown(sock_fd, SHUT_WR);
+	(void)!read(sock_fd, &byte, 1);
+	_exit(0);
 }
 
 static int write_maps(pid_t pid, uint32_t base, uint32_t count)
@@ -62,27 +68,27 @@ static int open_namespace(pid_t pid, uint32_t base, uint32_t count)
 int idmap_open(uint32_t base, uint32_t count, int *ret_userns_fd,
 	       struct err *err)
 {
-	int pipe_fds[2];
+	int socks[2];
 	pid_t pid;
 	char byte;
 	int r;
 
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "pipe");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "socketpair");
 	pid = fork();
 	if (pid == 0) {
-		(void)close(pipe_fds[0]);
-		hold_namespace(pipe_fds[1]);
+		(void)close(socks[0]);
+		hold_namespace(socks[1]);
 	}
-	(void)close(pipe_fds[1]);
+	(void)close(socks[1]);
 	if (pid < 0) {
 		r = -errno;
-		(void)close(pipe_fds[0]);
+		(void)close(socks[0]);
 		return err_set(err, ERR_INTERNAL, -r, "fork");
 	}
-	(void)!read(pipe_fds[0], &byte, 1); /* end of file: unshared, or dead */
-	(void)close(pipe_fds[0]);
+	(void)!read(socks[0], &byte, 1); /* end of file: unshared, or dead */
 	r = open_namespace(pid, base, count);
+	(void)close(socks[0]);
 	(void)kill(pid, SIGKILL); /* pid > 0, our own unreaped child */
 	(void)waitpid(pid, NULL, 0);
 	if (r < 0)
