@@ -179,7 +179,9 @@ static void serve(struct init *init)
 			{ .fd = init->conn_fd, .events = POLLIN },
 		};
 
-		exec_prepare(init);
+		/* Who connects will soon want to run something. */
+		if (init->conn_fd >= 0)
+			exec_prepare(init);
 		if (any_unsent(init))
 			pfds[3].events |= POLLOUT;
 		if (poll(pfds, ARRAY_SIZE(pfds), -1) < 0) {
