@@ -73,8 +73,10 @@ static bool is_domain(const char *name)
  */
 static bool is_target(const char *path)
 {
-	static const char *const walls[] = { "/dev", "/proc", "/sys", "/usr",
-					     "/bin", "/lib",  "/etc", "/sbin" };
+	static const char *const walls[] = {
+		"/bin",    "/dev", "/etc",  "/lib",  "/lib32", "/lib64",
+		"/libx32", "/opt", "/proc", "/sbin", "/sys",   "/usr",
+	};
 
 	if (path[0] != '/' || path[1] == '\0' || strstr(path, "//") ||
 	    path[strlen(path) - 1] == '/')

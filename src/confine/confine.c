@@ -41,7 +41,7 @@ int confine_forbid_userns(void)
 	return 0;
 }
 
-int confine_init(void)
+int confine_init(bool has_writable_volume)
 {
 	int r;
 
@@ -53,7 +53,7 @@ int confine_init(void)
 		return r;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	return seccomp_load_exec();
+	return seccomp_load_exec(has_writable_volume);
 }
 
 /* Raw calls: glibc's broadcast to threads, which a vfork child must not. */

@@ -17,6 +17,7 @@
  * seccomp(2), landlock(7), user_namespaces(7).
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,9 +45,11 @@ int confine_forbid_userns(void);
  *
  * Needs the full capabilities of a fresh user namespace; leaves just the ones
  * listed in confine.c.
+ * @has_writable_volume: then no set-user-ID or set-group-ID bit may be set
+ *
  * Return: 0 or -errno.
  */
-int confine_init(void);
+int confine_init(bool has_writable_volume);
 
 /**
  * confine_ruleset_open() - a Landlock ruleset for this mount namespace
@@ -100,8 +103,8 @@ int confine_netns(int proc_fd);
 int confine_proc(const char *empty_dir);
 
 /* The stages, for those who need just one; see the files named. */
-int caps_keep(uint64_t keep);  /* caps.c */
-int caps_bound(uint64_t keep); /* caps.c */
-int seccomp_load_exec(void);   /* seccomp.c */
+int caps_keep(uint64_t keep);                    /* caps.c */
+int caps_bound(uint64_t keep);                   /* caps.c */
+int seccomp_load_exec(bool has_writable_volume); /* seccomp.c */
 
 #define CAPS_BIT(cap) (1ull << (cap))

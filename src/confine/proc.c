@@ -25,7 +25,8 @@ static const char *const masked_files[] = {
 	"/proc/key-users", "/proc/keys",      "/proc/modules",
 };
 static const char *const masked_dirs[] = {
-	"/proc/acpi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/scsi",
+	"/proc/acpi", "/proc/bus",      "/proc/fs",
+	"/proc/irq",  "/proc/pressure", "/proc/scsi",
 };
 
 /* A path that this kernel doesn't have needs no mask. */

@@ -44,6 +44,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -65,10 +66,13 @@
 #define QUIET_MS 50
 
 /*
- * Instances of inotify a sandbox may have: counts climb to the domain's
- * creator, so without a limit of its own one sandbox takes everybody's.
+ * What a sandbox may have of things that the kernel counts by user: counts
+ * climb to the domain's creator, so without a limit of its own one sandbox
+ * takes everybody's.
  */
 #define INOTIFY_INSTANCES "32"
+#define INOTIFY_WATCHES "8192"
+#define PENDING_SIGNALS 1024
 
 struct launcher {
 	int proc_fd; /* /proc, kept: maps are written through it */
@@ -136,19 +140,29 @@ static int isolate_user(uid_t block_base)
 
 static int isolate_net(struct launcher *l)
 {
+	int r;
+
 	if (unshare(CLONE_NEWNET) < 0)
 		return -errno;
 	l->home_fd = openat(l->proc_fd, "self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (l->home_fd < 0)
 		return -errno;
-	return file_write_at(l->proc_fd, "sys/user/max_inotify_instances",
-			     INOTIFY_INSTANCES);
+	r = file_write_at(l->proc_fd, "sys/user/max_inotify_instances",
+			  INOTIFY_INSTANCES);
+	if (r == 0)
+		r = file_write_at(l->proc_fd, "sys/user/max_inotify_watches",
+				  INOTIFY_WATCHES);
+	return r;
 }
 
 static int isolate_caps(void)
 {
+	const struct rlimit pending = { PENDING_SIGNALS, PENDING_SIGNALS };
 	int r;
 
+	/* A user namespace takes its maker's limit as its own. */
+	if (setrlimit(RLIMIT_SIGPENDING, &pending) < 0)
+		return -errno;
 	r = caps_keep(CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) |
 		      CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_NET_ADMIN) |
 		      CAPS_BIT(CAP_DAC_OVERRIDE));

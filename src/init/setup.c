@@ -67,9 +67,9 @@ static int receive_setup(int sock_fd, struct setup *setup, struct fdset *fds)
 static int attach_kernel_trees(const struct fdset *fds, int proc_fd)
 {
 	static const struct mnt_option pts_options[] = {
-		MNT_TEXT("ptmxmode", "0666"),
-		MNT_TEXT("mode", "0620"),
+		MNT_TEXT("ptmxmode", "0666"), MNT_TEXT("mode", "0620"),
 		MNT_TEXT("gid", "5"),
+		MNT_TEXT("max", "64"), /* the host has 4,096 in all */
 	};
 	int pts_fd auto_fd = -1;
 	int r;
@@ -234,7 +234,7 @@ static int attach_binds(const struct setup *setup, const struct fdset *fds)
  * The steps after the mounts. User namespaces are forbidden through /proc/sys
  * before that becomes read-only.
  */
-static int close_walls(const char **ret_where)
+static int close_walls(const struct init *init, const char **ret_where)
 {
 	int r;
 
@@ -247,7 +247,7 @@ static int close_walls(const char **ret_where)
 	if (r < 0)
 		return r;
 	*ret_where = "confine init";
-	return confine_init();
+	return confine_init(init->num_writable > 0);
 }
 
 int setup_run(struct init *init, int sock_fd, const char **ret_where)
@@ -290,5 +290,5 @@ int setup_run(struct init *init, int sock_fd, const char **ret_where)
 		return -errno;
 	keep_fds(init, &fds);
 	keep_settings(init, &setup);
-	return close_walls(ret_where);
+	return close_walls(init, ret_where);
 }

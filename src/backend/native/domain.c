@@ -301,6 +301,10 @@ int domain_get(struct native *native, const char *name,
 
 	for (unsigned int i = 0; i < NATIVE_DOMAINS_MAX; i++) {
 		domain = &native->domains[i];
+		/* Just died, and not yet noticed? */
+		if (domain->state == DOMAIN_ALIVE &&
+		    domain_wait(domain->launcher_pidfd, 0) == 0)
+			domain_launcher_gone(native, domain);
 		/* A full one is followed by another block of the same name. */
 		if (domain->state == DOMAIN_ALIVE &&
 		    domain->num_used < DOMAIN_SLOTS - 1 &&

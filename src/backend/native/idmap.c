@@ -38,26 +38,67 @@ __attribute__((noreturn)) static void hold_namespace(int sock_fd)
 	_exit(0);
 }
 
-static int write_maps(pid_t pid, uint32_t base, uint32_t count)
+/*
+ * The shift of a slot: on disk N is N inside. With an owner, that id and the
+ * default user's are swapped: whose files they are on the host, those of
+ * `sandbox` they are inside. Ids beyond the slot have no name inside, but for
+ * the owner's.
+ */
+static void format_map(uint32_t base, uint32_t owner, char *buf, size_t size)
 {
-	char path[48], map[48];
-	int r;
+	uint32_t low = owner < USER_ID ? owner : USER_ID;
+	uint32_t high = owner < USER_ID ? USER_ID : owner;
+	char *at = buf;
+	char *end = buf + size;
 
-	(void)snprintf(map, sizeof(map), "0 %u %u", base, count);
-	(void)snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
-	r = file_write_at(AT_FDCWD, path, map);
-	if (r < 0)
-		return r;
-	(void)snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
-	return file_write_at(AT_FDCWD, path, map);
+	if (owner == IDMAP_SHIFT || owner == USER_ID) {
+		(void)snprintf(buf, size, "0 %u %u", base, SLOT_IDS);
+		return;
+	}
+	if (low > 0)
+		at += snprintf(at, (size_t)(end - at), "0 %u %u\n", base, low);
+	at += snprintf(at, (size_t)(end - at), "%u %u 1\n", owner,
+		       base + USER_ID);
+	if (owner >= SLOT_IDS) {
+		(void)snprintf(at, (size_t)(end - at), "%u %u %u\n",
+			       USER_ID + 1, base + USER_ID + 1,
+			       SLOT_IDS - USER_ID - 1);
+		return;
+	}
+	at += snprintf(at, (size_t)(end - at), "%u %u 1\n", USER_ID,
+		       base + owner);
+	if (high - low > 1)
+		at += snprintf(at, (size_t)(end - at), "%u %u %u\n", low + 1,
+			       base + low + 1, high - low - 1);
+	if (high + 1 < SLOT_IDS)
+		(void)snprintf(at, (size_t)(end - at), "%u %u %u\n", high + 1,
+			       base + high + 1, SLOT_IDS - high - 1);
 }
 
-static int open_namespace(pid_t pid, uint32_t base, uint32_t count)
+static int write_maps(pid_t pid, uint32_t base, uint32_t owner)
+{
+	static const char *const files[] = { "uid_map", "gid_map" };
+	char path[48], map[256];
+
+	format_map(base, owner, map, sizeof(map));
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		int r;
+
+		(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid,
+			       files[i]);
+		r = file_write_at(AT_FDCWD, path, map);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int open_namespace(pid_t pid, uint32_t base, uint32_t owner)
 {
 	char path[48];
 	int r;
 
-	r = write_maps(pid, base, count);
+	r = write_maps(pid, base, owner);
 	if (r < 0)
 		return r;
 	(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
@@ -65,7 +106,7 @@ static int open_namespace(pid_t pid, uint32_t base, uint32_t count)
 	return r < 0 ? -errno : r;
 }
 
-int idmap_open(uint32_t base, uint32_t count, int *ret_userns_fd,
+int idmap_open(uint32_t base, uint32_t owner, int *ret_userns_fd,
 	       struct err *err)
 {
 	int socks[2];
@@ -87,7 +128,7 @@ int idmap_open(uint32_t base, uint32_t count, int *ret_userns_fd,
 		return err_set(err, ERR_INTERNAL, -r, "fork");
 	}
 	(void)!read(socks[0], &byte, 1); /* end of file: unshared, or dead */
-	r = open_namespace(pid, base, count);
+	r = open_namespace(pid, base, owner);
 	(void)close(socks[0]);
 	(void)kill(pid, SIGKILL); /* pid > 0, our own unreaped child */
 	(void)waitpid(pid, NULL, 0);

@@ -4,8 +4,8 @@
  * image - the `host` image, and the templates every sandbox copies mounts of
  *
  * The host image is a small tree of our own (directories, /etc) that serves
- * as the lower layer, and read-only binds of the host's /usr, /opt and the
- * configured runtimes. Nothing of the host's homes, /root, /srv, /var, /run,
+ * as the lower layer, and the host's /usr, /opt and configured runtimes,
+ * read-only. Nothing of the host's homes, /root, /srv, /var, /run,
  * /mnt or /media is in it; of /etc only what etc_copies names, and of that
  * only what everybody may read.
  *
@@ -14,8 +14,8 @@
  *   image          the lower layer
  *   dev            six devices, a few links
  *   sys/<n>        a /sys that shows n processors; made when first asked
- *   s/<block>-<slot>/<i>   mount i, id-mapped for one slot: 0 the image,
- *                  then the binds; kept, since a slot is used again and again
+ *   s/<block>-<slot>/<i>   mount i of one slot: 0 the image, id-mapped, then
+ *                  the binds; kept, since a slot is used again and again
  */
 
 #include <dirent.h>
@@ -37,7 +37,6 @@
 
 #define COPY_DEPTH_MAX 6
 #define COPY_FILE_MAX (8u << 20)
-#define USER_ID 1000u
 
 #define BIND_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
@@ -482,22 +481,46 @@ void image_slot_path(const struct domain *domain, uint8_t slot,
 	(void)snprintf(buf, size, "s/%u-%u/%u", domain->block, slot, mount);
 }
 
-static int map_one(const struct native *native, const char *source, int dir_fd,
-		   const char *target, int userns_fd)
+/* The image itself, whose ids are ours to shift. */
+static int map_image(const struct native *native, const char *target,
+		     int userns_fd)
 {
 	int mnt_fd auto_fd = -1;
-	struct stat st;
 	int r;
 
-	r = mnt_clone(dir_fd, source, &mnt_fd);
+	r = mnt_clone(native->mounts_fd, "image", &mnt_fd);
 	if (r == 0)
 		r = mnt_set(mnt_fd, BIND_ATTRS, userns_fd);
-	if (r < 0)
-		return r;
-	if (fstat(mnt_fd, &st) < 0)
-		return -errno;
-	r = S_ISDIR(st.st_mode) ? make_path(native->mounts_fd, target)
-				: -ENOTDIR;
+	if (r == 0)
+		r = make_path(native->mounts_fd, target);
+	return r < 0 ? r : mnt_attach(mnt_fd, native->mounts_fd, target);
+}
+
+/*
+ * A tree of the host's: through a read-only overlay of the slot's own, or
+ * watches, locks and leases of a sandbox would fall on the host's files; and
+ * without an id map, or root inside would be the owner of the host root's
+ * files and read those that not everybody may read. An overlay without upper
+ * layer wants two lower ones: the other is an empty directory.
+ */
+static int map_bind(const struct native *native, const struct image_bind *bind,
+		    const char *target)
+{
+	char empty[PATH_MAX + 8];
+	const struct mnt_option options[] = {
+		MNT_TEXT("lowerdir+", bind->source),
+		MNT_TEXT("lowerdir+", empty),
+		MNT_TEXT("source", "image"),
+	};
+	int mnt_fd auto_fd = -1;
+	int r;
+
+	(void)snprintf(empty, sizeof(empty), "%s/m/dev/pts",
+		       native->config.run_dir);
+	r = make_path(native->mounts_fd, target);
+	if (r == 0)
+		r = mnt_new("overlay", options, ARRAY_SIZE(options), BIND_ATTRS,
+			    &mnt_fd);
 	return r < 0 ? r : mnt_attach(mnt_fd, native->mounts_fd, target);
 }
 
@@ -508,20 +531,18 @@ int image_map_slot(struct native *native, const struct domain *domain,
 	char target[48];
 	int r;
 
-	r = idmap_open(domain->base + slot * SLOT_IDS, SLOT_IDS, &userns_fd,
+	r = idmap_open(domain->base + slot * SLOT_IDS, IDMAP_SHIFT, &userns_fd,
 		       err);
 	if (r < 0)
 		return r;
 	image_slot_path(domain, slot, 0, target, sizeof(target));
-	r = map_one(native, "image", native->mounts_fd, target, userns_fd);
+	r = map_image(native, target, userns_fd);
 	for (unsigned int i = 0; r == 0 && i < native->num_binds; i++) {
 		image_slot_path(domain, slot, i + 1, target, sizeof(target));
-		r = map_one(native, native->binds[i].source, AT_FDCWD, target,
-			    userns_fd);
+		r = map_bind(native, &native->binds[i], target);
 	}
 	if (r < 0)
 		return err_set(err, ERR_UNSUPPORTED, -r,
-			       "id-map the host image (needs Linux 6.3 and a"
-			       " root file system with idmapped mounts)");
+			       "mount the host image (needs Linux 6.8)");
 	return 0;
 }

@@ -35,6 +35,9 @@
 #define NATIVE_ROOTS_MAX 16
 #define IMAGE_BINDS_MAX 16
 
+#define USER_ID 1000u          /* `sandbox`, inside */
+#define IDMAP_SHIFT UINT32_MAX /* idmap_open(): no owner */
+
 struct native_config {
 	char run_dir[PATH_MAX];
 	char init_path[PATH_MAX];  /* osb-init */
@@ -187,7 +190,7 @@ void domain_launcher_gone(struct native *native, struct domain *domain);
 void domain_close(struct native *native, struct domain *domain);
 int domain_wait(int fd, int timeout_ms);
 
-int idmap_open(uint32_t base, uint32_t count, int *ret_userns_fd,
+int idmap_open(uint32_t base, uint32_t owner, int *ret_userns_fd,
 	       struct err *err);
 
 int image_open(struct native *native, struct err *err);

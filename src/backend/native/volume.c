@@ -11,6 +11,11 @@
  * A service shows only what lies below the roots of its configuration. A
  * private broker shows what its user may open, but for the places where
  * hosts keep secrets.
+ *
+ * Inside, the owner of what is shown is the user `sandbox` (see idmap.c), so
+ * a directory of the caller's can be worked in. Its files stay the caller's
+ * on the host, which is why no set-user-ID bit may be set from inside (see
+ * confine/volume.syscalls).
  */
 
 #include <errno.h>
@@ -29,21 +34,14 @@
 	" /etc, /boot, /home of others and secret stores"
 #define ALLOWED_ROOTS "allowed is what volume_root in broker.conf lists"
 
+/* Neither below these, nor a directory that holds one of them. */
 static const char *const denied_trees[] = {
-	"/proc",
-	"/sys",
-	"/dev",
-	"/run",
-	"/etc",
-	"/boot",
-	"/home",
-	"/var/run",
-	"/var/lib/docker",
-	"/var/lib/containerd",
-	"/var/lib/opensandbox",
+	"/bin",   "/boot",  "/dev",     "/etc",     "/home", "/lib",
+	"/lib32", "/lib64", "/libx32",  "/proc",    "/run",  "/sbin",
+	"/sys",   "/usr",   "/var/lib", "/var/run",
 };
 
-/* Anywhere in a path. */
+/* Anywhere in a path, or right below it. */
 static const char *const denied_names[] = {
 	".ssh", ".gnupg", ".aws", ".kube", ".docker", ".azure", ".config",
 };
@@ -73,17 +71,33 @@ static bool has_denied_name(const char *path)
 	return false;
 }
 
-static bool is_allowed(const struct native_config *config, const char *path)
+static bool holds_denied_name(int dir_fd)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(denied_names); i++) {
+		if (faccessat(dir_fd, denied_names[i], F_OK,
+			      AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool overlaps(const char *path, const char *tree)
+{
+	return is_below(path, tree) || is_below(tree, path);
+}
+
+static bool is_allowed(const struct native_config *config, int fd,
+		       const char *path)
 {
 	for (unsigned int i = 0; i < config->num_roots; i++) {
 		if (is_below(path, config->roots[i]))
 			return true;
 	}
-	if (!config->private || strcmp(path, "/") == 0 ||
-	    is_below(path, config->run_dir) || has_denied_name(path))
+	if (!config->private || overlaps(path, config->run_dir) ||
+	    has_denied_name(path) || holds_denied_name(fd))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(denied_trees); i++) {
-		if (is_below(path, denied_trees[i]))
+		if (overlaps(path, denied_trees[i]))
 			return false;
 	}
 	return true;
@@ -117,7 +131,7 @@ static int open_allowed(const struct native_config *config, const char *source,
 	r = real_name(fd, path, sizeof(path));
 	if (r < 0)
 		return err_set(err, ERR_INVALID, -r, "volume '%.150s'", source);
-	if (!is_allowed(config, path))
+	if (!is_allowed(config, fd, path))
 		return err_set(err, ERR_INVALID, 0,
 			       "volume '%.80s' is not allowed; %s", source,
 			       config->private ? ALLOWED_PRIVATE
@@ -142,11 +156,16 @@ int volume_open(const struct native_config *config, const char *source,
 	int fd auto_fd = -1;
 	int mnt_fd auto_fd = -1;
 	int userns_fd auto_fd = -1;
+	struct stat st;
 	int r;
 
 	r = open_allowed(config, source, &fd, err);
-	if (r == 0)
-		r = idmap_open(base, SLOT_IDS, &userns_fd, err);
+	if (r < 0)
+		return r;
+	if (fstat(fd, &st) < 0)
+		return err_set(err, ERR_INVALID, errno, "volume '%.150s'",
+			       source);
+	r = idmap_open(base, st.st_uid, &userns_fd, err);
 	if (r < 0)
 		return r;
 	r = mnt_clone(fd, "", &mnt_fd);
