@@ -23,6 +23,8 @@ help:
 	@echo 'make deps     install what building and testing need (apt, as root)'
 	@echo 'make run      build, then run the quickstart example'
 	@echo 'make test     build, then unit and black-box tests (as root)'
+	@echo 'make unit     build, then the unit tests only'
+	@echo 'make blackbox build, then the black-box tests only (as root)'
 	@echo 'make bench    measure, as JSON lines (as root)'
 	@echo 'make check    format, layers, sizes, style, clang-tidy'
 	@echo 'make asan     the tests again with ASan and UBSan (as root)'

@@ -3,12 +3,13 @@
 #include "base/units.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <strings.h>
 
-#define TEN_YEARS_MS (10ull * 365 * 24 * 3600 * 1000)
-#define MAX_CPU_MILLI 1000000u
+#include "base/ranges.h"
 
 struct unit {
 	const char *suffix;
@@ -107,7 +108,7 @@ int units_parse_cpus(const char *text, uint32_t *ret_milli)
 	if (*text == 'm' && text[1] == '\0') {
 		milli = whole;
 	} else {
-		if (whole > MAX_CPU_MILLI)
+		if (whole > LIMITS_MAX_CPU_MILLI)
 			return -ERANGE;
 		milli = whole * 1000;
 		if (*text == '.') {
@@ -124,7 +125,7 @@ int units_parse_cpus(const char *text, uint32_t *ret_milli)
 	}
 	if (milli == 0)
 		return -EINVAL;
-	if (milli > MAX_CPU_MILLI)
+	if (milli > LIMITS_MAX_CPU_MILLI)
 		return -ERANGE;
 	*ret_milli = (uint32_t)milli;
 	return 0;
@@ -142,7 +143,7 @@ int units_parse_time(const char *text, uint64_t *ret_ms)
 	r = parse_with_unit(text, units, &ms);
 	if (r < 0)
 		return r;
-	if (ms > TEN_YEARS_MS)
+	if (ms > UNITS_TIME_MAX_MS)
 		return -ERANGE;
 	*ret_ms = ms;
 	return 0;
@@ -166,4 +167,47 @@ int units_parse_count(const char *text, uint64_t max, uint64_t *ret_count)
 		return -ERANGE;
 	*ret_count = count;
 	return 0;
+}
+
+void units_format_size(uint64_t bytes, char ret_text[UNITS_TEXT_MAX])
+{
+	static const char *const units[] = { "", "Ki", "Mi", "Gi", "Ti" };
+	unsigned int i = 0;
+
+	while (bytes > 0 && bytes % 1024 == 0 && i < 4) {
+		bytes /= 1024;
+		i++;
+	}
+	(void)snprintf(ret_text, UNITS_TEXT_MAX, "%" PRIu64 "%s", bytes,
+		       units[i]);
+}
+
+void units_format_cpus(uint64_t milli, char ret_text[UNITS_TEXT_MAX])
+{
+	size_t len;
+	int n = snprintf(ret_text, UNITS_TEXT_MAX, "%" PRIu64 ".%03u",
+			 milli / 1000, (unsigned int)(milli % 1000));
+
+	/* No zeroes behind the point, and no point behind a whole number. */
+	for (len = n > 0 ? (size_t)n : 1; ret_text[len - 1] == '0'; len--)
+		;
+	if (ret_text[len - 1] == '.')
+		len--;
+	ret_text[len] = '\0';
+}
+
+void units_format_time(uint64_t ms, char ret_text[UNITS_TEXT_MAX])
+{
+	static const struct unit units[] = {
+		{ "h", 3600 * 1000 }, { "m", 60 * 1000 }, { "s", 1000 }
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (ms % units[i].factor != 0)
+			continue;
+		(void)snprintf(ret_text, UNITS_TEXT_MAX, "%" PRIu64 "%s",
+			       ms / units[i].factor, units[i].suffix);
+		return;
+	}
+	(void)snprintf(ret_text, UNITS_TEXT_MAX, "%" PRIu64 "ms", ms);
 }

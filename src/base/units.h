@@ -18,6 +18,9 @@
 #define UNITS_TIME_ALLOWED "a positive time such as 500ms, 30s, 5m or 2h"
 #define UNITS_COUNT_ALLOWED "a positive whole number"
 
+#define UNITS_TIME_MAX_MS (10ull * 365 * 24 * 3600 * 1000) /* ten years */
+#define UNITS_TEXT_MAX 32
+
 /**
  * units_parse_size() - digits, then k m g t with optional i (binary) or b
  * (decimal), any case: 1k = 1kb = 1000, 1Ki = 1KiB = 1024
@@ -47,3 +50,12 @@ int units_parse_time(const char *text, uint64_t *ret_ms);
  * Return: 0, or -EINVAL, or -ERANGE when above @max.
  */
 int units_parse_count(const char *text, uint64_t max, uint64_t *ret_count);
+
+/** units_format_size() - exact, as it can be parsed: 4194304 is "4Mi" */
+void units_format_size(uint64_t bytes, char ret_text[UNITS_TEXT_MAX]);
+
+/** units_format_cpus() - the same: 500 is "0.5", 1000 is "1" */
+void units_format_cpus(uint64_t milli, char ret_text[UNITS_TEXT_MAX]);
+
+/** units_format_time() - the same in the largest unit without a rest */
+void units_format_time(uint64_t ms, char ret_text[UNITS_TEXT_MAX]);

@@ -58,7 +58,9 @@ struct broker {
 	struct broker_options options;
 	struct native native;
 	struct front front;
+	int run_dir_fd; /* locked */
 	int listen_fd, key_fd, signal_fd;
+	bool listening; /* the socket bears its name */
 	bool stop;
 	struct waiter waiters[NATIVE_SANDBOXES_MAX];
 };

@@ -23,12 +23,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -41,6 +42,8 @@
 
 /* How soon to ask again for cgroups that the kernel still holds. */
 #define RETRY_MS 10
+
+#define LOCK_TIMEOUT_MS 5000
 
 static const char usage[] =
 	"usage: osb-broker [--config FILE] [--run-dir DIR] [--socket PATH]\n"
@@ -194,34 +197,66 @@ static int find_programs(struct broker *broker, struct native_config *config,
 	return 0;
 }
 
-/* Bound under another name first: it appears complete, or not at all. */
-static int open_listener(struct broker *broker, struct err *err)
+/* Only a socket that nobody serves any more may be replaced. */
+static int check_socket_path(const char *path, struct err *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd auto_fd = -1;
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0
+				       : err_set(err, ERR_INVALID, errno,
+						 "socket path '%.150s'", path);
+	if (!S_ISSOCK(st.st_mode))
+		return err_set(err, ERR_CONFLICT, 0,
+			       "socket path '%.150s' is taken by something that"
+			       " is no socket",
+			       path);
+	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		return 0;
+	return err_set(err, ERR_CONFLICT, 0,
+		       "socket path '%.150s' is served already", path);
+}
+
+static int bind_listener(struct broker *broker, const char *path)
 {
 	const struct native_config *config = &broker->native.config;
-	const char *path = broker->options.socket_path;
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	mode_t mode = config->private ? 0600 : 0660;
-	int n = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.new", path);
 
-	if (n < 0 || (size_t)n >= sizeof(addr.sun_path))
-		return err_set(err, ERR_INVALID, 0,
-			       "socket path '%.150s' is longer than %zu", path,
-			       sizeof(addr.sun_path) - 5);
-	(void)unlink(addr.sun_path);
+	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
 	broker->listen_fd =
 		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (broker->listen_fd < 0 || fchmod(broker->listen_fd, mode) < 0 ||
+	if (broker->listen_fd < 0 ||
+	    fchmod(broker->listen_fd, config->private ? 0600 : 0660) < 0 ||
 	    bind(broker->listen_fd, (struct sockaddr *)&addr, sizeof(addr)) <
 		    0 ||
 	    listen(broker->listen_fd, 1024) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "listen at '%s'",
-			       addr.sun_path);
-	if (!config->private && lchown(addr.sun_path, 0, config->osbd_gid) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "own '%s'",
-			       addr.sun_path);
-	if (rename(addr.sun_path, path) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "rename to '%s'",
+		return -errno;
+	if (!config->private && lchown(path, 0, config->osbd_gid) < 0)
+		return -errno;
+	return 0;
+}
+
+static int open_listener(struct broker *broker, struct err *err)
+{
+	const char *path = broker->options.socket_path;
+	int r;
+
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
+		return err_set(err, ERR_INVALID, 0,
+			       "socket path '%.150s' is longer than 107", path);
+	r = check_socket_path(path, err);
+	if (r < 0)
+		return r;
+	(void)unlink(path); /* a dead one, if any */
+	r = bind_listener(broker, path);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "listen at '%.150s'",
 			       path);
+	broker->listening = true;
 	return 0;
 }
 
@@ -253,18 +288,41 @@ static int raise_nofile(struct err *err)
 	return 0;
 }
 
-static int make_run_dir(const struct native_config *config, struct err *err)
+/* One broker per directory; one that is just leaving is waited for. */
+static int lock_run_dir(const struct broker *broker)
+{
+	const struct timespec tick = { .tv_nsec = 20 * 1000 * 1000 };
+
+	for (unsigned int i = 0; i < LOCK_TIMEOUT_MS / 20; i++) {
+		if (flock(broker->run_dir_fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		(void)nanosleep(&tick, NULL);
+	}
+	return -EBUSY;
+}
+
+static int open_run_dir(struct broker *broker,
+			const struct native_config *config, struct err *err)
 {
 	struct stat st;
 
 	if (mkdir(config->run_dir, 0755) < 0 && errno != EEXIST)
-		return err_set(err, ERR_INTERNAL, errno, "make '%s'",
+		return err_set(err, ERR_INTERNAL, errno, "make '%.150s'",
 			       config->run_dir);
-	if (lstat(config->run_dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    st.st_uid != 0 || (st.st_mode & 0022))
+	broker->run_dir_fd =
+		open(config->run_dir,
+		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (broker->run_dir_fd < 0 || fstat(broker->run_dir_fd, &st) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "open '%.150s'",
+			       config->run_dir);
+	if (st.st_uid != 0 || (st.st_mode & 0022))
 		return err_set(err, ERR_DENIED, 0,
-			       "'%s' must be root's directory that nobody else"
-			       " may write to",
+			       "'%.150s' must be root's directory that nobody"
+			       " else may write to",
+			       config->run_dir);
+	if (lock_run_dir(broker) < 0)
+		return err_set(err, ERR_CONFLICT, 0,
+			       "another broker runs in '%.150s'",
 			       config->run_dir);
 	return 0;
 }
@@ -312,7 +370,7 @@ static int start(struct broker *broker, const struct arguments *args,
 	if (r == 0)
 		r = raise_nofile(err);
 	if (r == 0)
-		r = make_run_dir(&config, err);
+		r = open_run_dir(broker, &config, err);
 	if (r == 0)
 		r = open_signals(broker, err);
 	if (r == 0)
@@ -397,7 +455,8 @@ static int loop(struct broker *broker, struct err *err)
 
 static void stop(struct broker *broker)
 {
-	if (broker->front.state != FRONT_LEAVING)
+	/* The lock on the run directory is still ours, so the name is too. */
+	if (broker->listening && broker->front.state != FRONT_LEAVING)
 		(void)unlink(broker->options.socket_path);
 	front_end(&broker->front);
 	native_close(&broker->native);
@@ -420,6 +479,7 @@ int main(int argc, char **argv)
 		.front = { .pidfd = -1, .sock_fd = -1 },
 		.listen_fd = -1,
 		.key_fd = -1,
+		.run_dir_fd = -1,
 	};
 	static struct arguments args;
 	struct err err = ERR_NULL;

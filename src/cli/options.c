@@ -2,8 +2,8 @@
 
 #include "cli/options.h"
 
-#include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,6 +29,75 @@ static const char *allowed_by(const struct option *option)
 	return option->allowed ? option->allowed : by_kind[option->kind];
 }
 
+/* Return: 0, -EINVAL, -ERANGE: too large; of the kinds that are numbers. */
+static int parse_number(const struct option *option, const char *value,
+			uint64_t *ret_number)
+{
+	uint32_t milli;
+	int r;
+
+	switch (option->kind) {
+	case OPTION_SIZE:
+		return units_parse_size(value, ret_number);
+	case OPTION_TIME:
+		return units_parse_time(value, ret_number);
+	case OPTION_COUNT:
+		return units_parse_count(value, UINT32_MAX, ret_number);
+	default:
+		r = units_parse_cpus(value, &milli);
+		if (r == 0)
+			*ret_number = milli;
+		return r;
+	}
+}
+
+static int refuse_range(const struct option *option, const char *value,
+			bool too_large)
+{
+	uint64_t bound = too_large ? option->max : option->min;
+	char text[UNITS_TEXT_MAX];
+
+	switch (option->kind) {
+	case OPTION_SIZE:
+		units_format_size(bound, text);
+		break;
+	case OPTION_TIME:
+		units_format_time(bound, text);
+		break;
+	case OPTION_CPUS:
+		units_format_cpus(bound, text);
+		break;
+	default:
+		(void)snprintf(text, sizeof(text), "%" PRIu64, bound);
+		break;
+	}
+	(void)message("%s '%s': expected at %s %s", option->name, value,
+		      too_large ? "most" : "least", text);
+	return -ECANCELED;
+}
+
+static int set_number(const struct option *option, void *field,
+		      const char *value)
+{
+	uint64_t number = 0;
+	uint32_t milli;
+	int r = parse_number(option, value, &number);
+
+	if (option->max > 0 && (r == -ERANGE || number > option->max))
+		return refuse_range(option, value, true);
+	if (r == 0 && number < option->min)
+		return refuse_range(option, value, false);
+	if (r < 0)
+		return r;
+	if (option->kind == OPTION_CPUS) {
+		milli = (uint32_t)number;
+		memcpy(field, &milli, sizeof(milli));
+	} else {
+		memcpy(field, &number, sizeof(number));
+	}
+	return 0;
+}
+
 static int set_value(const struct option *option, void *target,
 		     const char *value)
 {
@@ -38,21 +107,11 @@ static int set_value(const struct option *option, void *target,
 	case OPTION_FLAG:
 		*(bool *)field = true;
 		return 0;
-	case OPTION_SIZE:
-		return units_parse_size(value, field);
-	case OPTION_CPUS:
-		return units_parse_cpus(value, field);
-	case OPTION_TIME:
-		return units_parse_time(value, field);
-	case OPTION_COUNT:
-		return units_parse_count(value, UINT32_MAX, field);
 	case OPTION_CUSTOM:
 		return option->set(target, value);
-	case OPTION_NUM_KINDS:
-		break;
+	default:
+		return set_number(option, field, value);
 	}
-	assert(false); /* all kinds are above */
-	return -EINVAL;
 }
 
 /* The option that @arg names, up to its end or a '='. */
@@ -95,6 +154,8 @@ static int take_option(const struct option_table *table, char **argv,
 		return -EINVAL;
 	}
 	r = set_value(option, target, value);
+	if (r == -ECANCELED)
+		return -EINVAL;
 	if (r == -ENOMEM) {
 		(void)message("%s '%s': out of memory", option->name, value);
 		return -EINVAL;

@@ -10,6 +10,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum option_kind {
 	OPTION_FLAG,   /* bool */
@@ -28,8 +29,10 @@ struct option {
 	const char *value;   /* how help names it; NULL for a flag */
 	const char *help;    /* one line */
 	const char *allowed; /* CUSTOM: what it expects */
-	/* CUSTOM: 0, or -errno. @value lives as long as argv. */
+	/* CUSTOM: 0, or -errno; -ECANCELED: why was said on stderr already.
+	   @value lives as long as argv. */
 	int (*set)(void *target, const char *value);
+	uint64_t min, max; /* in the field's unit; max 0: all that parse */
 };
 
 struct option_table {

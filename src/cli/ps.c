@@ -27,8 +27,8 @@ struct ps_options {
 
 static const struct option ps_option_list[] = {
 	{ "--json", OPTION_FLAG, offsetof(struct ps_options, json), NULL,
-	  "print an array of objects", NULL, NULL },
-	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL },
+	  "print an array of objects", NULL, NULL, 0, 0 },
+	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL, 0, 0 },
 };
 
 static const struct option_table ps_table = {

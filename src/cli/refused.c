@@ -22,25 +22,6 @@ static const struct {
 	{ "user", "--user" },
 };
 
-/* The value as the caller wrote it: the last one given wins. */
-static const char *value_given(const struct run_options *options,
-			       const char *option)
-{
-	size_t len = strlen(option);
-	const char *value = NULL;
-
-	for (char **arg = options->argv; *arg && arg < options->program;
-	     arg++) {
-		if (strncmp(*arg, option, len) != 0)
-			continue;
-		if ((*arg)[len] == '=')
-			value = *arg + len + 1;
-		else if ((*arg)[len] == '\0')
-			value = arg[1];
-	}
-	return value;
-}
-
 /* Behind "WORD 'VALUE': ", if the message begins so, else NULL. */
 static const char *skip_value(const char *text, const char *word)
 {
@@ -62,7 +43,7 @@ static bool refused_word(const struct run_options *options, const char *text)
 		text += strlen(API_PREFIX);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		const char *reason = skip_value(text, words[i].word);
-		const char *value = value_given(options, words[i].option);
+		const char *value = run_options_value(options, words[i].option);
 
 		if (!reason || !value)
 			continue;
@@ -70,6 +51,24 @@ static bool refused_word(const struct run_options *options, const char *text)
 		return true;
 	}
 	return false;
+}
+
+/* The server's words, without those that our option says already. */
+static const char *skip_volume_words(const char *text)
+{
+	static const char *const prefixes[] = { "volume target ",
+						"volume source ", "volume ",
+						"volumes: " };
+	const char *end;
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (strncmp(text, prefixes[i], strlen(prefixes[i])) != 0)
+			continue;
+		text += strlen(prefixes[i]);
+		end = strstr(text, "': ");
+		return i == 0 && end ? end + 3 : text;
+	}
+	return text;
 }
 
 /* Which volume the server means: the one it quotes, or the only one. */
@@ -88,10 +87,12 @@ static bool refused_volume(const struct run_options *options,
 			continue;
 		(void)message("--volume '%s:%s%s': %s", volume->source,
 			      volume->target, volume->read_only ? ":ro" : "",
-			      err->message);
+			      skip_volume_words(err->message));
 		return true;
 	}
-	return false;
+	(void)message("--volume: %zu given: %s", options->num_volumes,
+		      skip_volume_words(err->message));
+	return true;
 }
 
 void refused(const struct run_options *options, const struct osb_error *err,

@@ -21,7 +21,7 @@
 DEFINE_AUTO(struct osb_client *, osb_client_close);
 
 static const struct option rm_option_list[] = {
-	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL },
+	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL, 0, 0 },
 };
 
 static const struct option_table rm_table = {

@@ -11,6 +11,7 @@
  */
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,14 +66,19 @@ static int create(struct osb_client *client, const struct run_options *options,
 /* What a person should know and can't see from the exit status alone. */
 static void explain(const struct osb_verdict *verdict)
 {
-	bool unasked = verdict->kind == OSB_OOM ||
-		       verdict->kind == OSB_WALL_TIMEOUT ||
-		       verdict->kind == OSB_LOST;
+	const char *text =
+		verdict->message[0] ? verdict->message : verdict->name;
+	bool own_end = verdict->kind == OSB_EXITED ||
+		       (verdict->kind == OSB_SIGNALED &&
+			verdict->signal_number != SIGKILL);
 
-	if (!unasked && verdict->started)
+	if (own_end && verdict->started)
 		return;
-	(void)message("%s",
-		      verdict->message[0] ? verdict->message : verdict->name);
+	/* The API's name for what is our --workdir. */
+	if (!verdict->started && strncmp(text, "cwd '", 5) == 0)
+		(void)message("--workdir %s", text + 4);
+	else
+		(void)message("%s", text);
 }
 
 static int exit_status(const struct osb_verdict *verdict)

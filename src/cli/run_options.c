@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/ranges.h"
+#include "base/units.h"
 #include "cli/message.h"
 #include "cli/options.h"
 
@@ -129,15 +131,20 @@ static int split_pair(const char *value, bool relative, char **ret_source,
 }
 
 /* The API wants an absolute source; a relative one is our caller's. */
-static int make_absolute(char **path)
+static int make_absolute(char **path, const char *value)
 {
 	char *absolute;
 
 	if ((*path)[0] == '/')
 		return 0;
 	absolute = realpath(*path, NULL);
-	if (!absolute)
-		return errno == ENOMEM ? -ENOMEM : -ENOENT;
+	if (!absolute && errno == ENOMEM)
+		return -ENOMEM;
+	if (!absolute) {
+		(void)message("--volume '%s': '%s': %s", value, *path,
+			      strerrordesc_np(errno));
+		return -ECANCELED;
+	}
 	free(*path);
 	*path = absolute;
 	return 0;
@@ -149,8 +156,10 @@ static int set_volume(void *target, const char *value)
 	char *source auto_free = NULL;
 	char *mount auto_free = NULL;
 	size_t len = strlen(value);
-	bool read_only = len > 3 && strcmp(value + len - 3, ":ro") == 0;
-	char *pair auto_free = strndup(value, read_only ? len - 3 : len);
+	const char *end = len > 3 ? value + len - 3 : value;
+	bool read_only = strcmp(end, ":ro") == 0;
+	bool has_mode = read_only || strcmp(end, ":rw") == 0;
+	char *pair auto_free = strndup(value, has_mode ? len - 3 : len);
 	int r;
 
 	if (!pair || make_array(options, &options->volumes,
@@ -160,7 +169,7 @@ static int set_volume(void *target, const char *value)
 	if (r == 0 && strchr(mount, ':')) /* most likely a slip in ":ro" */
 		r = -EINVAL;
 	if (r == 0)
-		r = make_absolute(&source);
+		r = make_absolute(&source, value);
 	if (r < 0)
 		return r;
 	options->volumes[options->num_volumes++] = (struct osb_volume){
@@ -195,51 +204,97 @@ static int set_copy(void *target, const char *value)
 
 #define FIELD(name) offsetof(struct run_options, name)
 
-/* The defaults that these lines tell are the server's (wire/limits.h). */
+/* Defaults and ranges: base/ranges.h, as the server has them. */
 static const struct option run_option_list[] = {
 	{ "--image", OPTION_CUSTOM, 0, "NAME", "root file system (host)",
-	  "the name of an image, such as host", set_image },
+	  "the name of an image, such as host", set_image, 0, 0 },
 	{ "--memory", OPTION_SIZE, FIELD(limits.memory_bytes), "SIZE",
-	  "memory of all its processes and files (512Mi)", NULL, NULL },
+	  "memory of all its processes and files (512Mi)", NULL, NULL,
+	  LIMITS_MIN_MEMORY, LIMITS_MAX_BYTES },
 	{ "--cpus", OPTION_CPUS, FIELD(limits.cpu_milli), "N",
-	  "processor time per time, 0.5 or 500m (1)", NULL, NULL },
+	  "processor time per time, 0.5 or 500m (1)", NULL, NULL,
+	  LIMITS_MIN_CPU_MILLI, LIMITS_MAX_CPU_MILLI },
 	{ "--pids", OPTION_COUNT, FIELD(limits.pids), "N",
-	  "processes and threads at once (256)", NULL, NULL },
+	  "processes and threads at once (256)", NULL, NULL, LIMITS_MIN_PIDS,
+	  LIMITS_MAX_PIDS },
 	{ "--disk", OPTION_SIZE, FIELD(limits.disk_bytes), "SIZE",
-	  "what it may write to files (256Mi)", NULL, NULL },
+	  "what it may write to files (256Mi)", NULL, NULL, LIMITS_MIN_DISK,
+	  LIMITS_MAX_BYTES },
 	{ "--inodes", OPTION_COUNT, FIELD(limits.inodes), "N",
-	  "files and directories it may make (64k)", NULL, NULL },
+	  "files and directories it may make (64k)", NULL, NULL,
+	  LIMITS_MIN_INODES, LIMITS_MAX_INODES },
 	{ "--nofile", OPTION_COUNT, FIELD(limits.nofile), "N",
-	  "open files of one process (1024)", NULL, NULL },
+	  "open files of one process (1024)", NULL, NULL, LIMITS_MIN_NOFILE,
+	  LIMITS_MAX_NOFILE },
 	{ "--shm", OPTION_SIZE, FIELD(limits.shm_bytes), "SIZE",
-	  "size of /dev/shm (64Mi)", NULL, NULL },
+	  "size of /dev/shm (64Mi)", NULL, NULL, LIMITS_MIN_SHM,
+	  LIMITS_MAX_BYTES },
 	{ "--timeout", OPTION_TIME, FIELD(timeout_ms), "TIME",
-	  "end it after 500ms, 30s, 5m, 2h (never)", NULL, NULL },
+	  "end it after 500ms, 30s, 5m, 2h (never)", NULL, NULL, 1,
+	  UNITS_TIME_MAX_MS },
 	{ "--env", OPTION_CUSTOM, 0, "K=V",
 	  "set a variable; K alone: pass ours",
-	  "KEY=VALUE, or KEY to pass on the caller's value", set_env },
+	  "KEY=VALUE, or KEY to pass on the caller's value", set_env, 0, 0 },
 	{ "--workdir", OPTION_CUSTOM, 0, "DIR", "where it starts (/workspace)",
-	  "an absolute path in the sandbox, such as /workspace", set_workdir },
+	  "an absolute path in the sandbox, such as /workspace", set_workdir, 0,
+	  0 },
 	{ "--user", OPTION_CUSTOM, 0, "USER",
 	  "sandbox, root, UID or UID:GID (sandbox)",
-	  "sandbox, root, UID or UID:GID", set_user },
+	  "sandbox, root, UID or UID:GID", set_user, 0, 0 },
 	{ "--volume", OPTION_CUSTOM, 0, "SRC:DST[:ro]",
 	  "show a directory or file of the host inside",
-	  "SRC:DST or SRC:DST:ro, SRC existing and DST absolute", set_volume },
+	  "SRC:DST, SRC:DST:ro or SRC:DST:rw with an absolute DST", set_volume,
+	  0, 0 },
 	{ "--copy", OPTION_CUSTOM, 0, "SRC:DST",
 	  "put a copy of a file or tree inside",
-	  "SRC:DST, SRC here and DST in the sandbox", set_copy },
+	  "SRC:DST, SRC here and DST in the sandbox", set_copy, 0, 0 },
 	{ "--network", OPTION_CUSTOM, 0, "none", "no network (none)",
-	  "none, the only network there is yet", set_network },
+	  "none, the only network there is yet", set_network, 0, 0 },
 	{ "--json", OPTION_FLAG, FIELD(json), NULL,
-	  "print one object with output and verdict", NULL, NULL },
-	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL },
+	  "print one object with output and verdict", NULL, NULL, 0, 0 },
+	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL, 0, 0 },
 };
 
 static const struct option_table run_table = {
 	.options = run_option_list,
 	.command = "run",
 };
+
+/* The last value given to @option, as it was written. */
+static const char *value_of(const struct run_options *options,
+			    const char *option)
+{
+	const char *value = run_options_value(options, option);
+
+	return value ? value : "";
+}
+
+/* What two options allow together. */
+static int check_limits(const struct run_options *options)
+{
+	const struct osb_limits *limits = &options->limits;
+	uint64_t memory = limits->memory_bytes ? limits->memory_bytes
+					       : LIMITS_DEFAULT_MEMORY;
+	char have[UNITS_TEXT_MAX], need[UNITS_TEXT_MAX];
+
+	if (limits->disk_bytes > memory / 2) {
+		units_format_size(memory / 2, have);
+		units_format_size(limits->disk_bytes * 2, need);
+		(void)message(
+			"--disk '%s': expected at most half of --memory (%s); use --memory %s or more",
+			value_of(options, "--disk"), have, need);
+		return -EINVAL;
+	}
+	if (limits->shm_bytes > memory) {
+		units_format_size(memory, have);
+		units_format_size(limits->shm_bytes, need);
+		(void)message(
+			"--shm '%s': expected at most --memory (%s); use --memory %s or more",
+			value_of(options, "--shm"), have, need);
+		return -EINVAL;
+	}
+	return 0;
+}
 
 int run_options_parse(int argc, char **argv, struct run_options *ret_options)
 {
@@ -254,11 +309,13 @@ int run_options_parse(int argc, char **argv, struct run_options *ret_options)
 		return r;
 	if (next >= argc || argv[next][0] == '\0') {
 		(void)message(
-			"run: a program is missing: expected osb run [options] -- PROGRAM [ARG...]");
+			"run: %s: expected osb run [options] -- PROGRAM [ARG...]",
+			next >= argc ? "a program is missing"
+				     : "PROGRAM '' is empty");
 		return -EINVAL;
 	}
 	ret_options->program = argv + next;
-	return 0;
+	return check_limits(ret_options);
 }
 
 void run_options_deinit(struct run_options *options)
@@ -277,6 +334,24 @@ void run_options_deinit(struct run_options *options)
 	free(options->volumes);
 	free(options->copies);
 	free(options->env);
+}
+
+const char *run_options_value(const struct run_options *options,
+			      const char *option)
+{
+	size_t len = strlen(option);
+	const char *value = NULL;
+
+	for (char **arg = options->argv; *arg && arg < options->program;
+	     arg++) {
+		if (strncmp(*arg, option, len) != 0)
+			continue;
+		if ((*arg)[len] == '=')
+			value = *arg + len + 1;
+		else if ((*arg)[len] == '\0')
+			value = arg[1];
+	}
+	return value;
 }
 
 void run_options_print(void)

@@ -43,5 +43,13 @@ int run_options_parse(int argc, char **argv, struct run_options *ret_options);
 
 void run_options_deinit(struct run_options *options);
 
+/**
+ * run_options_value() - what was given to @option ("--memory"), as written
+ *
+ * Return: the last one, which is the one that counts; NULL: none.
+ */
+const char *run_options_value(const struct run_options *options,
+			      const char *option);
+
 /** run_options_print() - the help text's list of options, to stdout */
 void run_options_print(void);

@@ -35,6 +35,7 @@
 #define READY_FD 3
 #define READY_WAIT_MS 30000
 #define READY_LINE_MAX 400
+#define LOG_LINE_MAX 240
 #define ENV_KEPT_MAX 64
 #define DEFAULT_IDLE_EXIT "60s"
 
@@ -138,7 +139,48 @@ static int open_high(const char *path, int flags, mode_t mode)
 	return high < 0 ? -errno : high;
 }
 
-static int wait_ready(int ready_fd, const char *log, struct osb_error *err)
+/* The last whole line that stands in @log behind @from; "" if none does. */
+static void last_line(const char *log, off_t from, char ret_line[LOG_LINE_MAX])
+{
+	int fd auto_fd = open(log, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char text[LOG_LINE_MAX];
+	struct stat st;
+	ssize_t n = 0;
+	char *start;
+
+	ret_line[0] = '\0';
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return;
+	if (st.st_size - from >= (off_t)sizeof(text))
+		from = st.st_size - (off_t)sizeof(text) + 1;
+	n = pread(fd, text, sizeof(text) - 1, from);
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	start = strrchr(text, '\n');
+	(void)snprintf(ret_line, LOG_LINE_MAX, "%s", start ? start + 1 : text);
+}
+
+static int fail_unready(const char *log, off_t from, struct osb_error *err)
+{
+	char line[LOG_LINE_MAX];
+
+	last_line(log, from, line);
+	if (line[0] == '\0')
+		return client_fail_text(
+			err, EIO,
+			"osb-broker ended before it was ready; see '%s'", log);
+	return client_fail_text(
+		err, EIO,
+		"osb-broker ended before it was ready: %s (see '%s')", line,
+		log);
+}
+
+/* @log_from: where the new broker's part of the log begins. */
+static int wait_ready(int ready_fd, const char *log, off_t log_from,
+		      struct osb_error *err)
 {
 	struct pollfd poll_fd = { .fd = ready_fd, .events = POLLIN };
 	char line[READY_LINE_MAX];
@@ -165,9 +207,7 @@ static int wait_ready(int ready_fd, const char *log, struct osb_error *err)
 	if (strcmp(line, "ready") == 0)
 		return 0;
 	if (line[0] == '\0')
-		return client_fail_text(
-			err, EIO,
-			"osb-broker ended before it was ready; see '%s'", log);
+		return fail_unready(log, log_from, err);
 	return client_fail_text(err, EIO, "osb-broker: %s", line);
 }
 
@@ -231,6 +271,7 @@ static int launch_broker(const struct lookup *lookup, const char *broker_path,
 	int log_fd auto_fd = -1;
 	int read_fd auto_fd = -1;
 	int write_fd auto_fd = -1;
+	struct stat log_stat = { 0 };
 	int pipe_fd[2];
 	int r;
 
@@ -244,6 +285,7 @@ static int launch_broker(const struct lookup *lookup, const char *broker_path,
 		return client_fail(err, null_fd < 0 ? -null_fd : -log_fd,
 				   "open '%s'",
 				   null_fd < 0 ? "/dev/null" : log);
+	(void)fstat(log_fd, &log_stat); /* at worst an old line is shown */
 	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
 		return client_fail(err, errno, "make a pipe");
 	read_fd = pipe_fd[0];
@@ -262,7 +304,7 @@ static int launch_broker(const struct lookup *lookup, const char *broker_path,
 	if (r < 0)
 		return client_fail(err, -r, "start '%s'", broker_path);
 	close_fd(&write_fd); /* so that the broker's end is seen as EOF */
-	return wait_ready(read_fd, log, err);
+	return wait_ready(read_fd, log, log_stat.st_size, err);
 }
 
 int start_broker(const struct lookup *lookup, const char *broker_path,
@@ -271,6 +313,12 @@ int start_broker(const struct lookup *lookup, const char *broker_path,
 	int lock_fd auto_fd = -1;
 	int sock_fd, r;
 
+	/* Said at once, before anything is made. */
+	if (geteuid() != 0)
+		return client_fail_text(
+			err, EPERM,
+			"this needs root for now: osb-broker can't make sandboxes as user %u; use sudo",
+			(unsigned int)geteuid());
 	r = make_run_dir(lookup, err);
 	if (r < 0)
 		return r;

@@ -3,6 +3,7 @@
 #include "sandbox/spec.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,19 +58,19 @@ struct limit_rule {
 };
 
 static const struct limit_rule limit_rules[] = {
-	{ "memory", LIMIT_SIZE, LIMITS_MIN_MEMORY, INT64_MAX,
+	{ "memory", LIMIT_SIZE, LIMITS_MIN_MEMORY, LIMITS_MAX_BYTES,
 	  offsetof(struct limits, memory_bytes) },
-	{ "disk", LIMIT_SIZE, LIMITS_MIN_DISK, INT64_MAX,
+	{ "disk", LIMIT_SIZE, LIMITS_MIN_DISK, LIMITS_MAX_BYTES,
 	  offsetof(struct limits, disk_bytes) },
-	{ "shm", LIMIT_SIZE, 4096, INT64_MAX,
+	{ "shm", LIMIT_SIZE, LIMITS_MIN_SHM, LIMITS_MAX_BYTES,
 	  offsetof(struct limits, shm_bytes) },
-	{ "cpu", LIMIT_CPUS, 1, UINT32_MAX,
+	{ "cpu", LIMIT_CPUS, LIMITS_MIN_CPU_MILLI, LIMITS_MAX_CPU_MILLI,
 	  offsetof(struct limits, cpu_milli) },
-	{ "pids", LIMIT_COUNT, 1, LIMITS_MAX_PIDS,
+	{ "pids", LIMIT_COUNT, LIMITS_MIN_PIDS, LIMITS_MAX_PIDS,
 	  offsetof(struct limits, pids) },
-	{ "inodes", LIMIT_COUNT, 1, LIMITS_MAX_INODES,
+	{ "inodes", LIMIT_COUNT, LIMITS_MIN_INODES, LIMITS_MAX_INODES,
 	  offsetof(struct limits, inodes) },
-	{ "nofile", LIMIT_COUNT, 1, LIMITS_MAX_NOFILE,
+	{ "nofile", LIMIT_COUNT, LIMITS_MIN_NOFILE, LIMITS_MAX_NOFILE,
 	  offsetof(struct limits, nofile) },
 };
 
@@ -99,6 +100,23 @@ static int parse_limit(const struct limit_rule *rule, const char *in_value,
 	return -EINVAL;
 }
 
+static int refuse_range(const struct limit_rule *rule, const char *in_value,
+			bool too_large, struct err *err)
+{
+	uint64_t bound = too_large ? rule->max : rule->min;
+	char text[UNITS_TEXT_MAX];
+
+	if (rule->kind == LIMIT_CPUS)
+		units_format_cpus(bound, text);
+	else if (rule->kind == LIMIT_SIZE)
+		units_format_size(bound, text);
+	else
+		(void)snprintf(text, sizeof(text), "%llu",
+			       (unsigned long long)bound);
+	return err_set(err, ERR_INVALID, 0, "%s '%.60s': must be at %s %s",
+		       rule->key, in_value, too_large ? "most" : "least", text);
+}
+
 static int set_limit(struct spec *spec, const struct limit_rule *rule,
 		     const char *in_value, struct err *err)
 {
@@ -111,13 +129,9 @@ static int set_limit(struct spec *spec, const struct limit_rule *rule,
 	if (r == -EINVAL)
 		return err_set(err, ERR_INVALID, 0, "%s '%.60s': must be %s",
 			       rule->key, in_value, kind_allowed[rule->kind]);
-	if (r < 0 || value > rule->max)
-		return err_set(err, ERR_INVALID, 0, "%s '%.60s': too large",
-			       rule->key, in_value);
-	if (value < rule->min)
-		return err_set(err, ERR_INVALID, 0,
-			       "%s '%.60s': must be at least %llu", rule->key,
-			       in_value, (unsigned long long)rule->min);
+	if (r < 0 || value > rule->max || value < rule->min)
+		return refuse_range(rule, in_value, r < 0 || value > rule->max,
+				    err);
 	if (rule->kind == LIMIT_SIZE) {
 		memcpy(at, &value, sizeof(value));
 	} else {
@@ -126,6 +140,8 @@ static int set_limit(struct spec *spec, const struct limit_rule *rule,
 	}
 	if (strcmp(rule->key, "disk") == 0)
 		spec->has_disk = true;
+	if (strcmp(rule->key, "shm") == 0)
+		spec->has_shm = true;
 	return 0;
 }
 
@@ -282,24 +298,65 @@ static bool path_ok(const char *path)
 	return true;
 }
 
+/* To say why; the broker itself refuses them too, whatever we let through. */
+static bool is_image_dir(const char *path)
+{
+	static const char *const trees[] = { "/dev", "/proc", "/sys", "/usr",
+					     "/bin", "/lib",  "/etc", "/sbin" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(trees); i++) {
+		size_t len = strlen(trees[i]);
+
+		if (strncmp(path, trees[i], len) == 0 &&
+		    (path[len] == '/' || path[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static int check_target(const char *in_target, struct err *err)
+{
+	if (!path_ok(in_target) || in_target[1] == '\0')
+		return err_set(err, ERR_INVALID, 0,
+			       "volume target '%.100s': must be an absolute "
+			       "path below / without '.' and '..'",
+			       in_target);
+	if (is_image_dir(in_target))
+		return err_set(err, ERR_INVALID, 0,
+			       "volume target '%.100s': must be outside the "
+			       "image's own directories: /dev /proc /sys /usr "
+			       "/bin /lib /etc /sbin",
+			       in_target);
+	return 0;
+}
+
+/* A checked path, without the slash that may end it. */
+static void copy_path(char to[VOLUME_PATH_MAX + 1], const char *path)
+{
+	size_t len = strlen(path);
+
+	if (len > 1 && path[len - 1] == '/')
+		len--;
+	memcpy(to, path, len);
+}
+
 int spec_add_volume(struct spec *spec, const char *in_source,
 		    const char *in_target, bool read_only, struct err *err)
 {
 	struct broker_volume *volume;
+	int r;
 
 	if (!path_ok(in_source))
 		return err_set(err, ERR_INVALID, 0,
 			       "volume source '%.100s': must be an absolute "
 			       "path without '.' and '..'",
 			       in_source);
-	if (!path_ok(in_target) || in_target[1] == '\0')
-		return err_set(err, ERR_INVALID, 0,
-			       "volume target '%.100s': must be an absolute "
-			       "path below / without '.' and '..'",
-			       in_target);
+	r = check_target(in_target, err);
+	if (r < 0)
+		return r;
 	if (spec->num_volumes == VOLUMES_MAX)
-		return err_set(err, ERR_INVALID, 0, "more than %d volumes",
-			       VOLUMES_MAX);
+		return err_set(err, ERR_INVALID, 0,
+			       "volumes: must be at most %d", VOLUMES_MAX);
 	volume = reallocarray(spec->volumes, spec->num_volumes + 1,
 			      sizeof(*volume));
 	if (!volume)
@@ -307,11 +364,35 @@ int spec_add_volume(struct spec *spec, const char *in_source,
 	spec->volumes = volume;
 	volume += spec->num_volumes++;
 	memset(volume, 0, sizeof(*volume));
-	memcpy(volume->source, in_source, strlen(in_source));
-	memcpy(volume->target, in_target, strlen(in_target));
+	copy_path(volume->source, in_source);
+	copy_path(volume->target, in_target);
 	if (read_only)
 		volume->flags |= VOLUME_READ_ONLY;
 	return 0;
+}
+
+/* What is written lies in memory: half of it is for files at most. */
+static int refuse_disk(const struct limits *limits, struct err *err)
+{
+	char disk[UNITS_TEXT_MAX], half[UNITS_TEXT_MAX], need[UNITS_TEXT_MAX];
+
+	units_format_size(limits->disk_bytes, disk);
+	units_format_size(limits->memory_bytes / 2, half);
+	units_format_size(limits->disk_bytes * 2, need);
+	return err_set(err, ERR_INVALID, 0,
+		       "disk '%s': must be at most half of memory (%s); use "
+		       "memory %s or more",
+		       disk, half, need);
+}
+
+static int refuse_shm(const struct limits *limits, struct err *err)
+{
+	char shm[UNITS_TEXT_MAX], memory[UNITS_TEXT_MAX];
+
+	units_format_size(limits->shm_bytes, shm);
+	units_format_size(limits->memory_bytes, memory);
+	return err_set(err, ERR_INVALID, 0,
+		       "shm '%s': must be at most memory (%s)", shm, memory);
 }
 
 int spec_finish(struct spec *spec, struct err *err)
@@ -321,11 +402,18 @@ int spec_finish(struct spec *spec, struct err *err)
 	if (spec->image[0] == '\0')
 		return err_set(err, ERR_INVALID, 0,
 			       "image is missing; allowed: host");
-	/* A default must never be what makes a small sandbox impossible. */
-	if (!spec->has_disk && limits->disk_bytes > limits->memory_bytes / 2)
+	/* A default must never be what makes a small sandbox impossible, and
+	   what was asked for must never be less without a word. */
+	if (limits->disk_bytes > limits->memory_bytes / 2) {
+		if (spec->has_disk)
+			return refuse_disk(limits, err);
 		limits->disk_bytes = limits->memory_bytes / 2;
-	if (limits->shm_bytes > limits->memory_bytes)
+	}
+	if (limits->shm_bytes > limits->memory_bytes) {
+		if (spec->has_shm)
+			return refuse_shm(limits, err);
 		limits->shm_bytes = limits->memory_bytes;
+	}
 	return 0;
 }
 

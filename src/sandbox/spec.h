@@ -30,6 +30,7 @@ struct spec {
 	char image[IMAGE_NAME_MAX + 1];
 	struct limits limits;
 	bool has_disk;        /* named by the client */
+	bool has_shm;         /* the same */
 	uint64_t timeout_s;   /* 0: lives until destroyed */
 	struct strv env;      /* KEY=VALUE */
 	struct strv metadata; /* key, value, key, value ... */

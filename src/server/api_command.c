@@ -120,8 +120,9 @@ static void send_text_event(struct request *req, const char *type,
 	event_send(&event, req);
 }
 
+/* @more: a second line of the traceback, or NULL. */
 static void send_error_event(struct request *req, const char *value,
-			     const char *trace)
+			     const char *trace, const char *more)
 {
 	struct event event;
 
@@ -131,6 +132,8 @@ static void send_error_event(struct request *req, const char *value,
 	json_put_text(&event.json, "evalue", value);
 	json_open(&event.json, "traceback", '[');
 	json_put_text(&event.json, NULL, trace);
+	if (more)
+		json_put_text(&event.json, NULL, more);
 	json_close(&event.json, ']');
 	json_close(&event.json, '}');
 	event_send(&event, req);
@@ -248,7 +251,7 @@ static bool take_failure(struct command *command,
 			    strerror(result->sys));
 	} else if (result->stage == INIT_STAGE_EXEC) {
 		begin_stream(command);
-		send_error_event(req, strerror(result->sys), text);
+		send_error_event(req, strerror(result->sys), text, NULL);
 		reply_end(req);
 	} else {
 		reply_error(req, 500, "RUNTIME_ERROR", "%s", text);
@@ -261,6 +264,7 @@ static void send_end(struct command *command, const struct run_result *result)
 	const struct init_exited *exited = &result->exited;
 	char value[16];
 	char trace[VERDICT_TEXT_MAX];
+	char timeout[64];
 
 	if (result->outcome == RUN_EXITED && exited->signal == 0 &&
 	    exited->exit_code == 0 && exited->verdict == VERDICT_EXITED) {
@@ -272,7 +276,7 @@ static void send_end(struct command *command, const struct run_result *result)
 		(void)snprintf(value, sizeof(value), "%d", exited->exit_code);
 		(void)snprintf(trace, sizeof(trace), "exit status %d",
 			       exited->exit_code);
-		send_error_event(command->req, value, trace);
+		send_error_event(command->req, value, trace, NULL);
 		return;
 	}
 	if (result->outcome == RUN_EXITED && exited->signal == SIGKILL)
@@ -282,7 +286,13 @@ static void send_end(struct command *command, const struct run_result *result)
 	else
 		verdict_text(result, strv_first(&command->argv), command->cwd,
 			     trace);
-	send_error_event(command->req, "-1", trace);
+	(void)snprintf(timeout, sizeof(timeout), "timeout after %lld ms",
+		       (long long)command->timeout_ms);
+	send_error_event(command->req, "-1", trace,
+			 result->outcome == RUN_EXITED &&
+					 exited->verdict == VERDICT_WALL_TIMEOUT
+				 ? timeout
+				 : NULL);
 }
 
 static void on_done(void *ctx, const struct run_result *result)

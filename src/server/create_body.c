@@ -21,16 +21,30 @@ struct field {
 };
 
 /* {"uri":"host"} */
+static const char *image_uri(const json_t *body, const char *key)
+{
+	return json_string_value(
+		json_object_get(json_object_get(body, key), "uri"));
+}
+
+/* Apart from reading it: not to name one is another error than a wrong one. */
+static int need_image(const json_t *body, const char *key, struct spec *spec,
+		      struct err *err)
+{
+	const json_t *image = json_object_get(body, key);
+
+	(void)spec;
+	if (image_uri(body, key))
+		return 0;
+	return err_set(err, ERR_INVALID, 0,
+		       "image%s: must be {\"uri\": NAME}; allowed: host",
+		       image && !json_is_null(image) ? "" : " is missing");
+}
+
 static int read_image(const json_t *body, const char *key, struct spec *spec,
 		      struct err *err)
 {
-	const char *uri = json_string_value(
-		json_object_get(json_object_get(body, key), "uri"));
-
-	if (!uri)
-		return err_set(err, ERR_INVALID, 0,
-			       "image: must be {\"uri\": NAME}; allowed: host");
-	return spec_set_image(spec, uri, err);
+	return spec_set_image(spec, image_uri(body, key), err);
 }
 
 static int read_timeout(const json_t *body, const char *key, struct spec *spec,
@@ -229,6 +243,7 @@ static int read_platform(const json_t *body, const char *key, struct spec *spec,
 
 static const struct field fields[] = {
 	{ "snapshotId", "SNAPSHOT::NOT_IMPLEMENTED", refuse_if_present },
+	{ "image", "SANDBOX::INVALID_PARAMETER", need_image },
 	{ "image", "IMAGE::NOT_FOUND", read_image },
 	{ "entrypoint", "SANDBOX::INVALID_PARAMETER", read_entrypoint },
 	{ "timeout", "SANDBOX::INVALID_PARAMETER", read_timeout },

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -21,6 +22,12 @@
 
 #include "base/units.h"
 #include "server/server.h"
+
+static const char usage[] =
+	"usage: osbd [--idle-exit TIME] [--private] [--keys]\n"
+	"\n"
+	"Serves HTTP without any privilege. Not for people: osb-broker starts "
+	"it, with\nthe descriptors that it works on. See osb-broker --help.\n";
 
 static int parse_options(int argc, char **argv,
 			 struct server_options *ret_options)
@@ -80,6 +87,10 @@ int main(int argc, char **argv)
 	struct server *server;
 	int r;
 
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		(void)fputs(usage, stdout);
+		return 0;
+	}
 	if (parse_options(argc, argv, &options) < 0)
 		return 2;
 	r = drop_everything(&options);

@@ -224,6 +224,7 @@ static void on_lost(void *ctx)
 		end_run(run, RUN_LOST);
 		return;
 	}
+	run->result.removed = true;
 	exited->verdict = VERDICT_KILLED;
 	exited->exit_code = -1;
 	exited->signal = SIGKILL;

@@ -43,6 +43,7 @@ struct run_result {
 	struct init_exited exited;
 	enum init_stage stage;
 	int sys;
+	bool removed; /* killed, because the sandbox was to end */
 };
 
 struct run_ops {

@@ -75,7 +75,7 @@ static void failed_text(const struct run_result *result, const char *program,
 		[INIT_STAGE_REQUEST] = "ask for",
 		[INIT_STAGE_CGROUP] = "make cgroups for",
 		[INIT_STAGE_SPAWN] = "start",
-		[INIT_STAGE_CWD] = "enter directory",
+		[INIT_STAGE_CWD] = "enter the directory of",
 		[INIT_STAGE_CREDS] = "set the user of",
 		[INIT_STAGE_CONFINE] = "confine",
 		[INIT_STAGE_EXEC] = "exec",
@@ -83,10 +83,22 @@ static void failed_text(const struct run_result *result, const char *program,
 	_Static_assert(ARRAY_SIZE(doing) == INIT_NUM_STAGES,
 		       "every stage has a name");
 
-	(void)snprintf(text, VERDICT_TEXT_MAX, "%s '%.100s': %s",
-		       doing[result->stage],
-		       result->stage == INIT_STAGE_CWD ? cwd : program,
-		       errno_text(result->sys));
+	if (result->stage == INIT_STAGE_CWD) {
+		(void)snprintf(text, VERDICT_TEXT_MAX, "cwd '%.100s': %s", cwd,
+			       result->sys == ENOENT
+				       ? "no such directory inside"
+				       : errno_text(result->sys));
+		return;
+	}
+	/* The kernel says the same of a script whose interpreter isn't there. */
+	(void)snprintf(text, VERDICT_TEXT_MAX, "%s '%.100s': %s%s",
+		       doing[result->stage], program,
+		       errno_text(result->sys),
+		       result->stage == INIT_STAGE_EXEC &&
+				       result->sys == ENOENT &&
+				       strchr(program, '/')
+			       ? " (it or its interpreter)"
+			       : "");
 }
 
 void verdict_text(const struct run_result *result, const char *program,
@@ -112,7 +124,9 @@ void verdict_text(const struct run_result *result, const char *program,
 		return;
 	case VERDICT_KILLED:
 		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
-			       "killed as asked for");
+			       result->removed
+				       ? "killed: the sandbox was removed"
+				       : "killed as asked for");
 		return;
 	case VERDICT_OOM:
 		(void)snprintf(ret_text, VERDICT_TEXT_MAX,

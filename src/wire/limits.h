@@ -9,20 +9,7 @@
 
 #include <stdint.h>
 
-#define LIMITS_DEFAULT_MEMORY (512ull << 20)
-#define LIMITS_DEFAULT_CPU_MILLI 1000u
-#define LIMITS_DEFAULT_PIDS 256u
-#define LIMITS_DEFAULT_DISK (256ull << 20)
-#define LIMITS_DEFAULT_INODES 64000u
-#define LIMITS_DEFAULT_NOFILE 1024u
-#define LIMITS_DEFAULT_SHM (64ull << 20)
-
-/* Below these a sandbox can't even start its first program. */
-#define LIMITS_MIN_MEMORY (4ull << 20)
-#define LIMITS_MIN_DISK (64ull << 10)
-#define LIMITS_MAX_PIDS 30000u
-#define LIMITS_MAX_NOFILE 16384u
-#define LIMITS_MAX_INODES 100000000u
+#include "base/ranges.h"
 
 struct limits {
 	uint64_t memory_bytes;

@@ -199,3 +199,24 @@ def test_a_sandbox_expires(daemon, long_run):
     assert box.get().status == 200
     time.sleep(4)
     assert box.get().status == 404
+
+
+def test_the_example_of_the_readme_works(daemon):
+    """The block under "Over HTTP", as it stands there."""
+    import subprocess
+
+    import osb
+
+    text = (osb.ROOT / "README.md").read_text()
+    block = text.split("## Over HTTP")[1].split("```sh\n")[1].split("```")[0]
+    script = "set -e\n" + block.replace("build/osb", str(osb.BUILD / "osb"))
+    done = subprocess.run(
+        ["sh", "-c", script], env=daemon.env(), capture_output=True,
+        text=True, timeout=30,
+    )  # fmt: skip
+    assert done.returncode == 0, done
+    assert '"type":"stdout","text":"2"' in done.stdout, done
+    assert "execution_complete" in done.stdout, done
+    assert "}\n\n2\n{" in done.stdout, "the download"
+    assert '"totalItems":1' in done.stdout, done
+    assert '"code"' not in done.stdout, "no error"

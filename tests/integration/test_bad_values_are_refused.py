@@ -60,6 +60,41 @@ def test_the_command_line_says_why(daemon, option, value):
     assert len(lines[0]) > len(f"osb: {option} '{value}'") + 8, "what is allowed"
 
 
+BOUNDS = [
+    ("--nofile", "20000", "at most 16384"),
+    ("--nofile", "5", "at least 16"),
+    ("--pids", "40000", "at most 30000"),
+    ("--inodes", "10", "at least 16"),
+    ("--inodes", "200m", "at most 100000000"),
+    ("--memory", "1", "at least 4Mi"),
+    ("--memory", "9999999999Gi", "at most 1024Ti"),
+    ("--disk", "1k", "at least 64Ki"),
+    ("--disk", "10Gi", "half of --memory (256Mi); use --memory 20Gi or more"),
+    ("--shm", "1Gi", "at most --memory (512Mi)"),
+    ("--cpus", "1m", "at least 0.01"),
+    ("--cpus", "5000", "at most 1000"),
+    ("--timeout", "100000h", "at most 87600h"),
+    ("--volume", "nope:/x", "'nope': No such file or directory"),
+    ("--volume", "/srv:/usr/x", "/dev /proc /sys /usr /bin /lib /etc /sbin"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("option, value, bound", BOUNDS)
+def test_what_is_allowed_is_told(daemon, option, value, bound):
+    done = daemon.run(option, value, "--", "true")
+    assert done.code == 125, done
+    assert done.err.startswith(f"osb: {option} '{value}': "), done
+    assert bound in done.err, done
+    assert done.err.count("\n") == 1, done
+
+
+def test_too_many_volumes_are_refused_by_option(daemon, tmp_path):
+    volumes = [f"--volume={tmp_path}:/v{i}" for i in range(9)]
+    done = daemon.run(*volumes, "--", "true")
+    assert done.code == 125, done
+    assert "--volume" in done.err and "at most 8" in done.err, done
+
+
 @pytest.mark.parametrize(
     "args",
     [
@@ -67,6 +102,7 @@ def test_the_command_line_says_why(daemon, option, value):
         ["--memory"],
         [],
         ["--"],
+        ["--", ""],
     ],
 )
 def test_a_wrong_command_line_is_125_and_one_line(daemon, args):
@@ -89,6 +125,9 @@ API_CASES = [
     {"resourceLimits": {"memory": "512Mi", "cpu": "0"}},
     {"resourceLimits": {"pids": "0"}},
     {"resourceLimits": {"disk": "x"}},
+    {"resourceLimits": {"disk": "10Gi"}},
+    {"resourceLimits": {"shm": "1Gi"}},
+    {"resourceLimits": {"nofile": "5"}},
     {"resourceLimits": "512Mi"},
     {"resourceLimits": None},
     {"image": {"uri": "nope"}},
@@ -127,6 +166,16 @@ def test_the_api_answers_400_in_the_envelope(daemon, changes):
     assert "::" in envelope["code"]
     assert envelope["message"]
     assert daemon.api().ids() == []
+
+
+def test_a_missing_image_is_named(daemon):
+    import api as http_api
+
+    body = {k: v for k, v in http_api.CREATE_BODY.items() if k != "image"}
+    reply = daemon.api().request("POST", "/v1/sandboxes", body)
+    assert reply.status == 400, reply
+    assert reply.json()["code"] == "SANDBOX::INVALID_PARAMETER"
+    assert "image" in reply.json()["message"]
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,15 @@ def test_copy_does_not_touch_the_source(daemon, tmp_path):
     assert (tmp_path / "data").read_text() == "x"
 
 
+def test_a_volume_over_the_work_directory_may_end_with_a_slash(daemon, folder):
+    with open(f"{folder}/data", "w") as file:
+        file.write("42\n")
+    done = daemon.run(
+        "--volume", f"{folder}/:/workspace/:rw", "--", "cat", "data"
+    )  # fmt: skip
+    assert done.out == "42\n", done
+
+
 def test_a_read_only_volume_can_be_read_and_not_written(daemon, folder):
     with open(f"{folder}/data", "w") as file:
         file.write("42\n")

@@ -2,6 +2,7 @@
 
 #include "backend/native/native.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -38,6 +39,20 @@ static int make_dir(const char *path, mode_t mode, uid_t uid, gid_t gid,
 	return 0;
 }
 
+/* What a broker that was killed left in a directory that is now ours. */
+static void remove_stale_sockets(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (strstr(entry->d_name, ".sock"))
+			(void)unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
 static int open_dirs(struct native *native, struct err *err)
 {
 	const struct native_config *config = &native->config;
@@ -49,6 +64,7 @@ static int open_dirs(struct native *native, struct err *err)
 	r = make_dir(path, 02710, 0, config->osbd_gid, err);
 	if (r < 0)
 		return r;
+	remove_stale_sockets(path);
 	native->sandboxes_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	(void)snprintf(path, sizeof(path), "%s/m", config->run_dir);
 	r = make_dir(path, 0700, 0, 0, err);

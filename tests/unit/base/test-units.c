@@ -205,6 +205,35 @@ static void counts_are_bounded_by_their_caller(void **state)
 	assert_int_equal(count, 64000);
 }
 
+static void bounds_are_written_as_they_are_read(void **state)
+{
+	static const struct {
+		uint64_t value;
+		const char *size, *cpus, *time;
+	} cases[] = {
+		{ 500, "500", "0.5", "500ms" },
+		{ 1024, "1Ki", "1.024", "1024ms" },
+		{ 60000, "60000", "60", "1m" },
+		{ 4194304, "4Mi", "4194.304", "4194304ms" },
+		{ 0, "0", "0", "0h" },
+	};
+	char text[UNITS_TEXT_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		units_format_size(cases[i].value, text);
+		assert_string_equal(text, cases[i].size);
+		units_format_cpus(cases[i].value, text);
+		assert_string_equal(text, cases[i].cpus);
+		units_format_time(cases[i].value, text);
+		assert_string_equal(text, cases[i].time);
+	}
+	units_format_time(UNITS_TIME_MAX_MS, text);
+	assert_string_equal(text, "87600h");
+	units_format_size(1ull << 50, text);
+	assert_string_equal(text, "1024Ti");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +247,7 @@ int main(void)
 		cmocka_unit_test(unreadable_times_are_refused),
 		cmocka_unit_test(times_over_ten_years_are_refused),
 		cmocka_unit_test(counts_are_bounded_by_their_caller),
+		cmocka_unit_test(bounds_are_written_as_they_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

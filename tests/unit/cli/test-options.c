@@ -30,15 +30,18 @@ static int set_word(void *target, const char *value)
 
 static const struct option list[] = {
 	{ "--size", OPTION_SIZE, offsetof(struct target, size), "SIZE", "",
-	  NULL, NULL },
+	  NULL, NULL, 0, 0 },
 	{ "--time", OPTION_TIME, offsetof(struct target, time_ms), "TIME", "",
-	  NULL, NULL },
+	  NULL, NULL, 0, 0 },
 	{ "--cpus", OPTION_CPUS, offsetof(struct target, cpu_milli), "N", "",
-	  NULL, NULL },
+	  NULL, NULL, 10, 4000 },
+	{ "--room", OPTION_SIZE, offsetof(struct target, size), "SIZE", "",
+	  NULL, NULL, 4 << 20, 1ull << 40 },
 	{ "--flag", OPTION_FLAG, offsetof(struct target, flag), NULL, "", NULL,
-	  NULL },
-	{ "--word", OPTION_CUSTOM, 0, "WORD", "", "a good word", set_word },
-	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL },
+	  NULL, 0, 0 },
+	{ "--word", OPTION_CUSTOM, 0, "WORD", "", "a good word", set_word, 0,
+	  0 },
+	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL, 0, 0 },
 };
 static const struct option_table table = { .options = list, .command = "t" };
 
@@ -126,6 +129,34 @@ static void a_bad_value_is_named_in_one_line(void **state)
 	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
 }
 
+static void out_of_range_tells_the_bound(void **state)
+{
+	static const struct {
+		char word[24];
+		const char *said;
+	} cases[] = {
+		{ "--room=1", "osb: --room '1': expected at least 4Mi\n" },
+		{ "--room=2Ti", "osb: --room '2Ti': expected at most 1Ti\n" },
+		{ "--room=99999999999999Ti",
+		  "osb: --room '99999999999999Ti': expected at most 1Ti\n" },
+		{ "--cpus=4.5", "osb: --cpus '4.5': expected at most 4\n" },
+		{ "--cpus=1m", "osb: --cpus '1m': expected at least 0.01\n" },
+	};
+	struct target t;
+	char said[512];
+	char word[24];
+	int next;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		memcpy(word, cases[i].word, sizeof(word));
+		assert_int_equal(parse(WORDS(word), &t, &next, said), -EINVAL);
+		assert_string_equal(said, cases[i].said);
+	}
+	assert_int_equal(parse(WORDS(W("--room=1Ti")), &t, &next, said), 0);
+	assert_int_equal(parse(WORDS(W("--cpus=0.01")), &t, &next, said), 0);
+}
+
 static void what_is_not_in_the_table_is_refused(void **state)
 {
 	struct target t;
@@ -150,6 +181,7 @@ int main(void)
 		cmocka_unit_test(both_forms_are_understood),
 		cmocka_unit_test(two_dashes_end_the_options),
 		cmocka_unit_test(a_bad_value_is_named_in_one_line),
+		cmocka_unit_test(out_of_range_tells_the_bound),
 		cmocka_unit_test(what_is_not_in_the_table_is_refused),
 	};
 

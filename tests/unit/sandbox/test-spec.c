@@ -73,9 +73,69 @@ static void an_asked_for_disk_is_left_alone(void **state)
 {
 	(void)state;
 	assert_int_equal(spec_set_image(&spec, "host", NULL), 0);
+	assert_int_equal(spec_set_limit(&spec, "memory", "2Gi", NULL), 0);
 	assert_int_equal(spec_set_limit(&spec, "disk", "1Gi", NULL), 0);
 	assert_int_equal(spec_finish(&spec, NULL), 0);
 	assert_int_equal(spec.limits.disk_bytes, 1u << 30);
+}
+
+static void what_does_not_fit_the_memory_is_refused(void **state)
+{
+	struct err err = ERR_NULL;
+
+	(void)state;
+	assert_int_equal(spec_set_image(&spec, "host", NULL), 0);
+	assert_int_equal(spec_set_limit(&spec, "disk", "10Gi", NULL), 0);
+	assert_true(spec_finish(&spec, &err) < 0);
+	assert_string_equal(err.msg, "disk '10Gi': must be at most half of "
+				     "memory (256Mi); use memory 20Gi or more");
+	assert_int_equal(spec_set_limit(&spec, "disk", "1Mi", NULL), 0);
+	assert_int_equal(spec_set_limit(&spec, "shm", "1Gi", NULL), 0);
+	assert_true(spec_finish(&spec, &err) < 0);
+	assert_string_equal(err.msg,
+			    "shm '1Gi': must be at most memory (512Mi)");
+}
+
+static void a_range_is_told_with_its_unit(void **state)
+{
+	static const struct {
+		const char *key, *value, *bound;
+	} bad[] = {
+		{ "memory", "1", "at least 4Mi" },
+		{ "memory", "2000Ti", "at most 1024Ti" },
+		{ "disk", "1k", "at least 64Ki" },
+		{ "cpu", "1m", "at least 0.01" },
+		{ "cpu", "1001", "at most 1000" },
+		{ "pids", "40000", "at most 30000" },
+		{ "inodes", "10", "at least 16" },
+		{ "nofile", "5", "at least 16" },
+		{ "nofile", "20000", "at most 16384" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct err err = ERR_NULL;
+
+		assert_true(spec_set_limit(&spec, bad[i].key, bad[i].value,
+					   &err) < 0);
+		assert_non_null(strstr(err.msg, bad[i].bound));
+	}
+}
+
+static void a_volume_target_may_end_with_a_slash(void **state)
+{
+	struct err err = ERR_NULL;
+
+	(void)state;
+	assert_int_equal(spec_add_volume(&spec, "/srv/", "/workspace/", false,
+					 NULL),
+			 0);
+	assert_string_equal(spec.volumes[0].source, "/srv");
+	assert_string_equal(spec.volumes[0].target, "/workspace");
+	assert_true(spec_add_volume(&spec, "/srv", "/usr/x", false, &err) < 0);
+	assert_non_null(strstr(err.msg, "/dev /proc /sys /usr"));
+	assert_int_equal(spec_add_volume(&spec, "/srv", "/usrx", false, NULL),
+			 0);
 }
 
 static void labels_follow_kubernetes(void **state)
@@ -192,6 +252,13 @@ int main(void)
 			a_default_disk_fits_a_small_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_asked_for_disk_is_left_alone,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			what_does_not_fit_the_memory_is_refused, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(a_range_is_told_with_its_unit,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_volume_target_may_end_with_a_slash, setup, teardown),
 		cmocka_unit_test(labels_follow_kubernetes),
 		cmocka_unit_test_setup_teardown(reserved_metadata_is_refused,
 						setup, teardown),

@@ -70,9 +70,9 @@ static void wrong_bodies_name_their_error(void **state)
 	static const struct {
 		const char *body, *code;
 	} bad[] = {
-		{ "{}", "IMAGE::NOT_FOUND" },
+		{ "{}", "SANDBOX::INVALID_PARAMETER" },
 		{ "{\"image\":{\"uri\":\"nope\"}}", "IMAGE::NOT_FOUND" },
-		{ "{\"image\":\"host\"}", "IMAGE::NOT_FOUND" },
+		{ "{\"image\":\"host\"}", "SANDBOX::INVALID_PARAMETER" },
 		{ "{\"image\":{\"uri\":\"host\"}}",
 		  "SANDBOX::INVALID_PARAMETER" },
 		{ "{" GOOD "}", "SANDBOX::INVALID_PARAMETER" },
