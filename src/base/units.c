@@ -198,9 +198,9 @@ void units_format_cpus(uint64_t milli, char ret_text[UNITS_TEXT_MAX])
 
 void units_format_time(uint64_t ms, char ret_text[UNITS_TEXT_MAX])
 {
-	static const struct unit units[] = {
-		{ "h", 3600 * 1000 }, { "m", 60 * 1000 }, { "s", 1000 }
-	};
+	static const struct unit units[] = { { "h", 3600 * 1000 },
+					     { "m", 60 * 1000 },
+					     { "s", 1000 } };
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (ms % units[i].factor != 0)

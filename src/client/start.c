@@ -173,9 +173,8 @@ static int fail_unready(const char *log, off_t from, struct osb_error *err)
 			err, EIO,
 			"osb-broker ended before it was ready; see '%s'", log);
 	return client_fail_text(
-		err, EIO,
-		"osb-broker ended before it was ready: %s (see '%s')", line,
-		log);
+		err, EIO, "osb-broker ended before it was ready: %s (see '%s')",
+		line, log);
 }
 
 /* @log_from: where the new broker's part of the log begins. */

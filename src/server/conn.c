@@ -54,13 +54,20 @@ static void set_deadline(struct conn *conn, uint64_t ms)
 	conn->deadline_ms = ms ? server_now_ms(conn->server) + ms : 0;
 }
 
+/* Who doesn't read answers asks nothing more: pipelining stays bounded. */
+static bool is_backed_up(const struct conn *conn)
+{
+	return !conn->req && buf_len(&conn->out) > CONN_LOW_WATER;
+}
+
 static bool wants_input(const struct conn *conn)
 {
 	if (conn->peer_eof || conn->paused)
 		return false;
 	if (conn->closing)
 		return conn->lingers;
-	return !conn->req || conn->req->upgraded || !conn->req->body_complete;
+	return !is_backed_up(conn) &&
+	       (!conn->req || conn->req->upgraded || !conn->req->body_complete);
 }
 
 /*
@@ -175,6 +182,8 @@ static void start_linger(struct conn *conn)
 	set_deadline(conn, LINGER_DEADLINE_MS);
 }
 
+static void pump_waiting(struct conn *conn);
+
 void conn_flush(struct conn *conn)
 {
 	bool was_above = conn->above;
@@ -205,6 +214,8 @@ void conn_flush(struct conn *conn)
 		conn->req->ops->drained(conn->req); /* starts reading only */
 	if (!conn->closed && conn->closing && buf_len(&conn->out) == 0)
 		start_linger(conn);
+	if (!conn->closed && !conn->req)
+		pump_waiting(conn);
 	update_watch(conn);
 }
 
@@ -402,7 +413,8 @@ static void refuse(struct conn *conn, const struct err *err)
 /* May more bytes be looked at now? */
 static bool can_pump(const struct conn *conn)
 {
-	return !conn->closed && !conn->closing && !conn->paused &&
+	return !conn->closed && !is_backed_up(conn) && !conn->closing &&
+	       !conn->paused &&
 	       (!conn->req || conn->req->upgraded || !conn->req->body_complete);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -79,7 +80,9 @@ void reply_json(struct request *req, unsigned int status, struct buf *body)
 	http_put_field(out, "Content-Type", "application/json");
 	http_put_number(out, "Content-Length", buf_len(body));
 	reply_head_end(req, false);
-	buf_add(out, buf_data(body), buf_len(body));
+	/* The answer to HEAD tells of a body and has none. */
+	if (!req->head || strcmp(req->head->method, "HEAD") != 0)
+		buf_add(out, buf_data(body), buf_len(body));
 	buf_reset(body);
 	reply_end(req);
 }

@@ -92,8 +92,7 @@ static void failed_text(const struct run_result *result, const char *program,
 	}
 	/* The kernel says the same of a script whose interpreter isn't there. */
 	(void)snprintf(text, VERDICT_TEXT_MAX, "%s '%.100s': %s%s",
-		       doing[result->stage], program,
-		       errno_text(result->sys),
+		       doing[result->stage], program, errno_text(result->sys),
 		       result->stage == INIT_STAGE_EXEC &&
 				       result->sys == ENOENT &&
 				       strchr(program, '/')

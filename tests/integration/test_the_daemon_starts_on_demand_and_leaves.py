@@ -2,6 +2,7 @@
 """osb starts a private broker where none answers; it leaves when idle."""
 
 import os
+import shutil
 import subprocess
 import time
 
@@ -101,3 +102,20 @@ def test_a_stale_socket_is_replaced(place):
     stale.close()
     done = osb.command("run", "--", "echo", "new", env=env)
     assert done.out == "new\n", done
+
+
+def test_a_broker_that_ends_at_once_is_quoted(tmp_path):
+    program = shutil.copy(osb.BUILD / "osb", tmp_path)
+    broker = tmp_path / "osb-broker"
+    broker.write_text("#!/bin/sh\necho first >&2\necho the reason >&2\n")
+    broker.chmod(0o755)
+    for _ in range(2):  # an old log isn't quoted in place of a new one
+        done = subprocess.run(
+            [program, "run", "--", "true"],
+            env=osb.clean_env(OSB_SOCKET=str(tmp_path / "s")),
+            capture_output=True, text=True, timeout=10,
+        )  # fmt: skip
+        assert done.returncode == 125, done
+        assert "before it was ready: the reason (see" in done.stderr, done
+        assert len(done.stderr.splitlines()) == 1, done
+        broker.write_text("#!/bin/sh\necho the reason >&2\n")

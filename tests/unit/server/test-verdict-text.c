@@ -108,8 +108,8 @@ static void a_program_that_is_not_there_is_127(void **state)
 	assert_int_equal(json_integer_value(
 				 json_object_get(no_dir, "exit_code")),
 			 126);
-	assert_non_null(strstr(text_of(no_dir, "message"),
-			       "no such directory inside"));
+	assert_non_null(
+		strstr(text_of(no_dir, "message"), "no such directory inside"));
 	assert_non_null(strstr(text_of(no_dir, "message"), "/some/dir"));
 }
 
