@@ -35,6 +35,7 @@ struct ws {
 	ws_message_fn on_message;
 	void *ctx;
 	wslay_event_context_ptr wslay;
+	unsigned int fragments; /* of the message in progress */
 	const uint8_t *in; /* what ws_feed() was given and isn't read yet */
 	size_t in_len;
 	bool close_sent;
@@ -97,6 +98,18 @@ static ssize_t on_send(wslay_event_context_ptr ctx, const uint8_t *from,
 	return (ssize_t)len;
 }
 
+/* wslay keeps every fragment in an allocation of its own. */
+static void on_frame(wslay_event_context_ptr ctx,
+		     const struct wslay_event_on_frame_recv_start_arg *arg,
+		     void *data)
+{
+	struct ws *ws = data;
+
+	(void)ctx;
+	if (!wslay_is_ctrl_frame(arg->opcode))
+		ws->fragments++;
+}
+
 static void on_msg(wslay_event_context_ptr ctx,
 		   const struct wslay_event_on_msg_recv_arg *arg, void *data)
 {
@@ -105,6 +118,7 @@ static void on_msg(wslay_event_context_ptr ctx,
 	(void)ctx;
 	if (wslay_is_ctrl_frame(arg->opcode))
 		return; /* answered by wslay */
+	ws->fragments = 0;
 	ws->on_message(ws->ctx, arg->opcode == WSLAY_TEXT_FRAME, arg->msg,
 		       arg->msg_length);
 }
@@ -116,6 +130,7 @@ int ws_new(enum ws_role role, struct buf *out, ws_message_fn on_message,
 		.recv_callback = on_recv,
 		.send_callback = on_send,
 		.genmask_callback = on_genmask,
+		.on_frame_recv_start_callback = on_frame,
 		.on_msg_recv_callback = on_msg,
 	};
 	struct ws *ws = calloc(1, sizeof(*ws));
@@ -162,7 +177,7 @@ int ws_feed(struct ws *ws, const void *data, size_t len)
 		return -ENOBUFS;
 	if (r == WSLAY_ERR_NOMEM)
 		return -ENOMEM;
-	if (r != 0)
+	if (r != 0 || ws->fragments > WS_FRAGMENTS_MAX)
 		return -EPROTO;
 	/* wslay answers a protocol error with a close and stops reading. */
 	if (ws->in_len && !wslay_event_get_close_received(ws->wslay))

@@ -24,6 +24,7 @@ struct ws;
 #define WS_KEY_LEN 24    /* base64 of 16 random bytes */
 #define WS_ACCEPT_LEN 28 /* base64 of a SHA-1 */
 #define WS_MESSAGE_MAX (1024u * 1024)
+#define WS_FRAGMENTS_MAX 1024
 
 enum ws_role {
 	WS_SERVER,
