@@ -37,6 +37,12 @@
 
 #define READS_PER_CALL 8 /* then others get their turn */
 
+/*
+ * Init keeps the deadline. One that hasn't by so much later can't be trusted
+ * to: its whole sandbox is ended.
+ */
+#define OVERDUE_MS 3000
+
 struct out_pipe {
 	struct run *run;
 	enum run_stream stream;
@@ -57,6 +63,9 @@ struct run {
 	bool stdin_eof; /* close it when stdin_buf is empty */
 	struct out_pipe out[2];
 	bool started, ended, paused, detached;
+	bool overdue;            /* we ended the sandbox for it */
+	uint64_t overdue_ms;     /* when to; 0: never */
+	struct run *prev, *next; /* in server->runs */
 	uint64_t started_ms;
 	struct run_result result;
 };
@@ -65,6 +74,12 @@ static void run_free(struct run *run)
 {
 	if (!run)
 		return;
+	if (run->prev)
+		run->prev->next = run->next;
+	else
+		run->server->runs = run->next;
+	if (run->next)
+		run->next->prev = run->prev;
 	watch_free(run->stdin_watch);
 	close_fd(&run->stdin_fd);
 	buf_deinit(&run->stdin_buf);
@@ -225,7 +240,7 @@ static void on_lost(void *ctx)
 		return;
 	}
 	run->result.removed = true;
-	exited->verdict = VERDICT_KILLED;
+	exited->verdict = run->overdue ? VERDICT_WALL_TIMEOUT : VERDICT_KILLED;
 	exited->exit_code = -1;
 	exited->signal = SIGKILL;
 	exited->wall_us = (server_now_ms(run->server) - run->started_ms) * 1000;
@@ -282,6 +297,10 @@ static struct run *run_new(struct server *server, struct sandbox *sandbox,
 	if (!run)
 		return NULL;
 	run->server = server;
+	run->next = server->runs;
+	if (run->next)
+		run->next->prev = run;
+	server->runs = run;
 	run->sandbox = sandbox_ref(sandbox);
 	run->ops = ops;
 	run->ctx = ctx;
@@ -334,8 +353,27 @@ int run_start(struct server *server, struct sandbox *sandbox,
 	r = sandbox_exec(sandbox, &exec_spec, &exec_ops, run, &run->exec, err);
 	if (r < 0)
 		return r;
+	if (spec->wall_ms)
+		run->overdue_ms =
+			server_now_ms(server) + spec->wall_ms + OVERDUE_MS;
+	server_wake(server);
 	*ret_run = take_ptr(run);
 	return 0;
+}
+
+void run_tick(struct server *server, uint64_t now_ms)
+{
+	struct run *next;
+
+	for (struct run *run = server->runs; run; run = next) {
+		next = run->next;
+		if (!run->exec || !run->overdue_ms || now_ms < run->overdue_ms)
+			continue;
+		run->overdue = true;
+		run->overdue_ms = 0;
+		sandbox_destroy(run->sandbox, NULL, NULL);
+		next = server->runs; /* others may have ended with it */
+	}
 }
 
 static void on_stdin_ready(void *ctx, unsigned int events);

@@ -92,5 +92,8 @@ void run_pause(struct run *run, bool paused);
 /** run_kill() - see enum init_kill_how */
 void run_kill(struct run *run, enum init_kill_how how, int signal);
 
+/** run_tick() - end the sandboxes whose init missed a deadline */
+void run_tick(struct server *server, uint64_t now_ms);
+
 /** run_detach() - no more callbacks; output is discarded until it ends */
 void run_detach(struct run *run);

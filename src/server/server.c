@@ -26,6 +26,7 @@
 #include "server/conn.h"
 #include "server/filter.h"
 #include "server/listen.h"
+#include "server/run.h"
 #include "server/watch.h"
 
 #define TICK_MS 1000
@@ -110,6 +111,7 @@ static void on_tick(uv_timer_t *timer)
 	sandboxes_expire(&server->sandboxes, now_ms);
 	conn_tick_all(server, now_ms);
 	api_command_tick(server, now_ms);
+	run_tick(server, now_ms);
 	check_idle(server, now_ms);
 	/* Nobody here and nothing to wait for: let the machine sleep. */
 	if (is_idle(server) && server->idle_exit_ms == 0 &&

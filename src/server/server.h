@@ -19,6 +19,7 @@
 
 struct command;
 struct conn;
+struct run;
 struct watch;
 
 struct server {
@@ -39,6 +40,7 @@ struct server {
 	struct conn *dirty; /* have output to be flushed */
 	struct conn *dead;  /* closed in this turn of the loop */
 	unsigned int num_conns;
+	struct run *runs;         /* all that haven't ended */
 	struct command *commands; /* running ones of POST /command */
 
 	uint64_t idle_exit_ms;  /* 0: never */
