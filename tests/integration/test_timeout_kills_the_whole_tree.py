@@ -60,3 +60,25 @@ def test_a_frozen_reader_does_not_delay_the_end(daemon):
 
 def test_a_program_in_time_keeps_its_status(daemon):
     assert daemon.sh("exit 3", "--timeout", "20s").code == 3
+
+
+def test_a_deadline_holds_though_init_does_not_answer(daemon):
+    """Then the sandbox is ended from outside, a few seconds later."""
+    import os
+    import signal
+    import subprocess
+
+    marker = "300.0429"
+    process = daemon.popen(
+        "run", "--timeout", "1s", "--", "sleep", marker,
+        stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    found = procs.wait_for(lambda: [
+        pid for pid in procs.with_argument(marker)
+        if procs.comm(pid) == "sleep"
+    ], 5, "the program")  # fmt: skip
+    init = procs.parent(found[0])
+    assert procs.comm(init) == "osb-init"
+    os.kill(init, signal.SIGSTOP)
+    assert process.wait(10) == 124
+    assert procs.with_argument(marker) == []
