@@ -543,6 +543,6 @@ int image_map_slot(struct native *native, const struct domain *domain,
 	}
 	if (r < 0)
 		return err_set(err, ERR_UNSUPPORTED, -r,
-			       "mount the host image (needs Linux 6.8)");
+			       "mount the host image (needs Linux 6.13)");
 	return 0;
 }
