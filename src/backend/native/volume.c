@@ -36,9 +36,13 @@
 
 /* Neither below these, nor a directory that holds one of them. */
 static const char *const denied_trees[] = {
-	"/bin",   "/boot",  "/dev",     "/etc",     "/home", "/lib",
-	"/lib32", "/lib64", "/libx32",  "/proc",    "/run",  "/sbin",
-	"/sys",   "/usr",   "/var/lib", "/var/run",
+	"/boot", "/dev", "/etc",     "/home",    "/proc",
+	"/run",  "/sys", "/var/lib", "/var/run",
+};
+
+/* Not to be written to: what the host itself runs. */
+static const char *const system_trees[] = {
+	"/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr",
 };
 
 /* Anywhere in a path, or right below it. */
@@ -86,21 +90,29 @@ static bool overlaps(const char *path, const char *tree)
 	return is_below(path, tree) || is_below(tree, path);
 }
 
+static bool overlaps_any(const char *path, const char *const *trees,
+			 size_t num_trees)
+{
+	for (size_t i = 0; i < num_trees; i++) {
+		if (overlaps(path, trees[i]))
+			return true;
+	}
+	return false;
+}
+
 static bool is_allowed(const struct native_config *config, int fd,
-		       const char *path)
+		       const char *path, bool read_only)
 {
 	for (unsigned int i = 0; i < config->num_roots; i++) {
 		if (is_below(path, config->roots[i]))
 			return true;
 	}
 	if (!config->private || overlaps(path, config->run_dir) ||
-	    has_denied_name(path) || holds_denied_name(fd))
+	    has_denied_name(path) || holds_denied_name(fd) ||
+	    overlaps_any(path, denied_trees, ARRAY_SIZE(denied_trees)))
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(denied_trees); i++) {
-		if (overlaps(path, denied_trees[i]))
-			return false;
-	}
-	return true;
+	return read_only ||
+	       !overlaps_any(path, system_trees, ARRAY_SIZE(system_trees));
 }
 
 /* The name of what was really opened, links resolved. */
@@ -118,7 +130,7 @@ static int real_name(int fd, char *buf, size_t size)
 }
 
 static int open_allowed(const struct native_config *config, const char *source,
-			int *ret_fd, struct err *err)
+			bool read_only, int *ret_fd, struct err *err)
 {
 	char path[PATH_MAX];
 	int fd auto_fd = open(source, O_PATH | O_CLOEXEC);
@@ -131,7 +143,7 @@ static int open_allowed(const struct native_config *config, const char *source,
 	r = real_name(fd, path, sizeof(path));
 	if (r < 0)
 		return err_set(err, ERR_INVALID, -r, "volume '%.150s'", source);
-	if (!is_allowed(config, fd, path))
+	if (!is_allowed(config, fd, path, read_only))
 		return err_set(err, ERR_INVALID, 0,
 			       "volume '%.80s' is not allowed; %s", source,
 			       config->private ? ALLOWED_PRIVATE
@@ -159,7 +171,7 @@ int volume_open(const struct native_config *config, const char *source,
 	struct stat st;
 	int r;
 
-	r = open_allowed(config, source, &fd, err);
+	r = open_allowed(config, source, read_only, &fd, err);
 	if (r < 0)
 		return r;
 	if (fstat(fd, &st) < 0)
