@@ -271,9 +271,9 @@ void plan_make(const struct broker_create *spec, const struct plan_host *host,
 	struct plan *plan = ret_plan;
 
 	plan->num = 0;
-	add(plan, PLAN_LISTEN);
 	add(plan, PLAN_CGROUP_CLONE);
 	add(plan, PLAN_LAUNCH);
+	add(plan, PLAN_LISTEN);
 	add_cgroups(plan, &spec->limits);
 	add_mounts(plan, spec, host);
 	add(plan, PLAN_LAUNCHED);

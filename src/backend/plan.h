@@ -17,9 +17,9 @@
 #include "wire/broker_msg.h"
 
 enum plan_kind {
-	PLAN_LISTEN,          /* the socket where osbd finds init */
 	PLAN_CGROUP_CLONE,    /* v2 directory that init is cloned into */
 	PLAN_LAUNCH,          /* order the clone; goes on beside what follows */
+	PLAN_LISTEN,          /* the socket where osbd finds init */
 	PLAN_CGROUP_MAKE,     /* a directory: sandbox, or its payload */
 	PLAN_CGROUP_LIMIT,    /* file = value */
 	PLAN_CGROUP_DELEGATE, /* init may make execs' directories in it */

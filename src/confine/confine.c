@@ -41,13 +41,15 @@ int confine_forbid_userns(void)
 	return 0;
 }
 
+int confine_bound(void)
+{
+	return caps_bound(CAPS_INSIDE);
+}
+
 int confine_init(bool has_writable_volume)
 {
 	int r;
 
-	r = caps_bound(CAPS_INSIDE);
-	if (r < 0)
-		return r;
 	r = caps_keep(CAPS_INSIDE);
 	if (r < 0)
 		return r;

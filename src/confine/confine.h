@@ -7,7 +7,8 @@
  * In stages, since everything in a sandbox descends from its init:
  *
  *   confine_forbid_userns()  once, in init, while /proc/sys is writable
- *   confine_init()  once, in init, after its mounts: capability bounds,
+ *   confine_bound()  once, in init: what no later process can gain
+ *   confine_init()  once, in init, after its mounts: capabilities,
  *                   no_new_privs, the system call filter. Every later process
  *                   inherits them.
  *   confine_exec()  in each program's own process, before its first byte of
@@ -39,6 +40,9 @@ struct confine {
  * Needs CAP_SYS_RESOURCE in it, and its /proc. Return: 0 or -errno.
  */
 int confine_forbid_userns(void);
+
+/** confine_bound() - the capabilities that may exist in the sandbox at all */
+int confine_bound(void);
 
 /**
  * confine_init() - the walls that everything in the sandbox shares

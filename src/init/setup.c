@@ -41,6 +41,11 @@
  */
 static int hide(void)
 {
+	cpu_set_t all;
+
+	/* The launcher's choice of processors was for its own waking up. */
+	memset(&all, 0xff, sizeof(all));
+	(void)sched_setaffinity(0, sizeof(all), &all);
 	(void)syscall(SYS_setfsgid, 0);
 	(void)syscall(SYS_setfsuid, 0);
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
@@ -89,18 +94,10 @@ static int attach_kernel_trees(const struct fdset *fds, int proc_fd)
 	return r;
 }
 
-static int enter_root(const struct fdset *fds)
+static int enter_root(const struct fdset *fds, int proc_fd)
 {
-	int proc_fd auto_fd = -1;
 	int r;
 
-	/* While the launcher's /proc is still in view: the kernel lets a
-	 * user namespace mount one only beside a fully visible one. */
-	r = mnt_new("proc", NULL, 0,
-		    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-		    &proc_fd);
-	if (r < 0)
-		return r;
 	r = mnt_attach(fds->fd[SETUP_FD_ROOT], AT_FDCWD, "/m");
 	if (r < 0)
 		return r;
@@ -230,18 +227,10 @@ static int attach_binds(const struct setup *setup, const struct fdset *fds)
 	return 0;
 }
 
-/*
- * The steps after the mounts. User namespaces are forbidden through /proc/sys
- * before that becomes read-only.
- */
 static int close_walls(const struct init *init, const char **ret_where)
 {
 	int r;
 
-	*ret_where = "forbid user namespaces";
-	r = confine_forbid_userns();
-	if (r < 0)
-		return r;
 	*ret_where = "mask /proc";
 	r = confine_proc("/sys/kernel");
 	if (r < 0)
@@ -250,12 +239,39 @@ static int close_walls(const struct init *init, const char **ret_where)
 	return confine_init(init->num_writable > 0);
 }
 
+/*
+ * What needs nothing from the broker is done while it still mounts. The fresh
+ * /proc must be made while the launcher's is in view: the kernel lets a user
+ * namespace have one only beside a fully visible one.
+ */
+static int prepare(int *ret_proc_fd, const char **ret_where)
+{
+	int r;
+
+	*ret_where = "forbid user namespaces";
+	r = confine_forbid_userns();
+	if (r < 0)
+		return r;
+	*ret_where = "bound its capabilities";
+	r = confine_bound();
+	if (r < 0)
+		return r;
+	*ret_where = "mount /proc";
+	return mnt_new("proc", NULL, 0,
+		       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+		       ret_proc_fd);
+}
+
 int setup_run(struct init *init, int sock_fd, const char **ret_where)
 {
 	static struct setup setup; /* 25 kB: too much for the stack */
 	struct fdset fds auto_clean(fdset_close) = FDSET_NULL;
+	int proc_fd auto_fd = -1;
 	int r;
 
+	r = prepare(&proc_fd, ret_where);
+	if (r < 0)
+		return r;
 	*ret_where = "read its setup";
 	r = receive_setup(sock_fd, &setup, &fds);
 	if (r < 0)
@@ -273,7 +289,7 @@ int setup_run(struct init *init, int sock_fd, const char **ret_where)
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		return -errno;
 	*ret_where = "enter its root";
-	r = enter_root(&fds);
+	r = enter_root(&fds, proc_fd);
 	if (r < 0)
 		return r;
 	*ret_where = "open /dev/null";

@@ -359,8 +359,19 @@ void native_reap(struct native *native, native_gone_fn gone, void *arg)
 	}
 }
 
+void native_close_later(struct native *native)
+{
+	while (native->num_later > 0)
+		close_fd(&native->later[--native->num_later]);
+}
+
 bool native_idle(struct native *native)
 {
+	if (native->num_later > 0) {
+		native_close_later(native);
+		return true;
+	}
+
 	return domain_prepare_slot(native);
 }
 

@@ -132,8 +132,10 @@ struct native {
 	bool sys_made[65]; /* /sys template for so many processors */
 	struct cgroup_host cgroup;
 	struct domain domains[NATIVE_DOMAINS_MAX];
-	unsigned int num_live; /* sandboxes not FREE */
-	unsigned int high;     /* all beyond are FREE */
+	unsigned int num_later;
+	int later[SETUP_NUM_FDS + SETUP_BINDS_MAX + 2]; /* to be closed */
+	unsigned int num_live;                          /* sandboxes not FREE */
+	unsigned int high; /* all beyond are FREE */
 	struct sandbox sandboxes[NATIVE_SANDBOXES_MAX];
 };
 
@@ -170,6 +172,9 @@ void native_reap(struct native *native, native_gone_fn gone, void *arg);
  * Return: true when there is more to do.
  */
 bool native_idle(struct native *native);
+
+/** native_close_later() - close what native_create() didn't take time for */
+void native_close_later(struct native *native);
 
 /* --- between the files of this folder --- */
 

@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +48,18 @@ struct run {
 	int fds[SETUP_NUM_FDS + SETUP_BINDS_MAX]; /* by enum setup_fd */
 	struct setup *setup;
 };
+
+/*
+ * Dropping a detached mount waits for an RCU grace period: that, and all other
+ * closing, is done when the answer is out.
+ */
+static void close_later(struct native *native, int *fd)
+{
+	if (native->num_later == ARRAY_SIZE(native->later))
+		native_close_later(native);
+	if (*fd >= 0)
+		native->later[native->num_later++] = take_fd(fd);
+}
 
 /* <id>, or <id>/p, or a file in one of them. */
 static const char *cgroup_path(const struct run *run, bool payload,
@@ -103,6 +116,25 @@ static int run_cgroup_clone(struct run *run, const struct plan_op *op,
 	return 0;
 }
 
+/*
+ * The launcher works beside us only if it wakes up elsewhere: the kernel takes
+ * a message for a sign that its sender is about to sleep, and would queue the
+ * receiver behind us on this processor. Its clones inherit the choice; each
+ * init drops it.
+ */
+static void wake_elsewhere(const struct run *run)
+{
+	int here = sched_getcpu();
+	cpu_set_t others;
+
+	if (here < 0 || run->native->num_cpus < 2)
+		return;
+	memset(&others, 0xff, sizeof(others));
+	CPU_CLR((size_t)here, &others);
+	(void)sched_setaffinity(run->domain->launcher_pid, sizeof(others),
+				&others);
+}
+
 static int run_launch(struct run *run, const struct plan_op *op,
 		      struct err *err)
 {
@@ -120,6 +152,7 @@ static int run_launch(struct run *run, const struct plan_op *op,
 	run->init_fd = sock[0];
 	fds[0] = sock[1];
 	fds[1] = run->fds[SETUP_FD_CGROUP];
+	wake_elsewhere(run);
 	r = fdpass_send(run->domain->sock_fd, &msg, sizeof(msg), fds, 2);
 	close_fd(&sock[1]);
 	if (r < 0)
@@ -541,8 +574,8 @@ int run_plan(struct native *native, const struct plan *plan,
 		r = steps[plan->ops[i].kind](&run, &plan->ops[i], err);
 	if (r < 0)
 		undo(&run);
-	close_fd(&run.init_fd);
+	close_later(native, &run.init_fd);
 	for (unsigned int i = 0; i < ARRAY_SIZE(run.fds); i++)
-		close_fd(&run.fds[i]);
+		close_later(native, &run.fds[i]);
 	return r;
 }
