@@ -281,6 +281,15 @@ static void set_where(struct launcher_msg *msg, const char *where)
 	(void)snprintf(msg->where, sizeof(msg->where), "%s", where);
 }
 
+/* The broker woke us away from itself; the clone may run anywhere. */
+static void allow_all_cpus(void)
+{
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	(void)sched_setaffinity(0, sizeof(all), &all);
+}
+
 static int clone_sandbox(struct launcher *l, struct launcher_msg *msg,
 			 int sock_fd, int cgroup_fd)
 {
@@ -289,6 +298,7 @@ static int clone_sandbox(struct launcher *l, struct launcher_msg *msg,
 	pid_t pid;
 	int r;
 
+	allow_all_cpus();
 	set_where(msg, "make its network namespace");
 	r = netns_take(l, &net_fd);
 	if (r < 0)

@@ -41,11 +41,6 @@
  */
 static int hide(void)
 {
-	cpu_set_t all;
-
-	/* The launcher's choice of processors was for its own waking up. */
-	memset(&all, 0xff, sizeof(all));
-	(void)sched_setaffinity(0, sizeof(all), &all);
 	(void)syscall(SYS_setfsgid, 0);
 	(void)syscall(SYS_setfsuid, 0);
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

@@ -119,8 +119,7 @@ static int run_cgroup_clone(struct run *run, const struct plan_op *op,
 /*
  * The launcher works beside us only if it wakes up elsewhere: the kernel takes
  * a message for a sign that its sender is about to sleep, and would queue the
- * receiver behind us on this processor. Its clones inherit the choice; each
- * init drops it.
+ * receiver behind us on this processor. It drops the choice when awake.
  */
 static void wake_elsewhere(const struct run *run)
 {
