@@ -8,9 +8,14 @@
  * rounds, then sandboxes that stay alive beside).
  */
 
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench/drive.h"
@@ -34,6 +39,31 @@ static void read_order(struct order *order)
 	}
 }
 
+/*
+ * The bare primitive beside the unit: what the kernel takes for a process
+ * with seven namespaces of its own, and nothing in them.
+ */
+static uint64_t clone_namespaces(void)
+{
+	struct clone_args args = {
+		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+			 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
+			 CLONE_NEWCGROUP,
+		.exit_signal = SIGCHLD,
+	};
+	uint64_t start = stats_now_us();
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid == 0)
+		_exit(0);
+	if (pid < 0) {
+		perror("bench_core: clone3");
+		exit(1);
+	}
+	(void)waitpid((pid_t)pid, NULL, 0);
+	return stats_now_us() - start;
+}
+
 static void run_round(const struct order *order, struct stats *stats)
 {
 	static const char *const argv_true[] = { "/bin/true", NULL };
@@ -45,6 +75,7 @@ static void run_round(const struct order *order, struct stats *stats)
 	int init_fd;
 
 	stats_add(&stats[0], stats_spawn(unit, NULL));
+	stats_add(&stats[6], clone_namespaces());
 	drive_spec(&spec);
 	start = stats_now_us();
 	drive_create(&spec);
@@ -79,6 +110,7 @@ int main(void)
 		{ .name = "exec dynamic true, first in its sandbox" },
 		{ .name = "exec dynamic true" },
 		{ .name = "exec sh -c :" },
+		{ .name = "bare clone3 with seven namespaces" },
 	};
 	struct order order;
 
