@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mnt.h"
@@ -29,16 +30,19 @@ static const char *const masked_dirs[] = {
 	"/proc/irq",  "/proc/pressure", "/proc/scsi",
 };
 
-/* A path that this kernel doesn't have needs no mask. */
+/*
+ * A path that this kernel doesn't have needs no mask. Asked first: dropping a
+ * mount that found no place waits for an RCU grace period.
+ */
 static int mask(const char *cover, const char *path)
 {
 	int fd auto_fd = -1;
 	int r;
 
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return 0;
 	r = mnt_clone(AT_FDCWD, cover, &fd);
-	if (r == 0)
-		r = mnt_attach(fd, AT_FDCWD, path);
-	return r == -ENOENT ? 0 : r;
+	return r < 0 ? r : mnt_attach(fd, AT_FDCWD, path);
 }
 
 int confine_proc(const char *empty_dir)

@@ -174,10 +174,11 @@ static int exec_in_path(char *const argv[], char *const envp[])
 				 (int)(colon - dirs),
 				 colon == dirs ? "." : dirs, argv[0]);
 
-		if (n > 0 && (size_t)n < sizeof(path)) {
+		/* A failed execve costs more than a look. */
+		if (n > 0 && (size_t)n < sizeof(path) &&
+		    access(path, F_OK) == 0) {
 			execve(path, argv, envp);
-			if (errno != ENOENT && errno != ENOTDIR)
-				sys = errno;
+			sys = errno;
 		}
 		dirs = *colon ? colon + 1 : NULL;
 	}
