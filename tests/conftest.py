@@ -3,7 +3,9 @@
 
 import os
 import pathlib
+import shutil
 import sys
+import tempfile
 
 import pytest
 
@@ -77,6 +79,15 @@ def sandbox(daemon):
     made = api.create()
     yield made
     api.request("DELETE", f"/v1/sandboxes/{made.id}")
+
+
+@pytest.fixture
+def folder():
+    """A host folder that the allow-list of a private daemon admits."""
+    path = tempfile.mkdtemp(prefix="osb-test-volume-", dir="/var/tmp")
+    os.chmod(path, 0o755)
+    yield path
+    shutil.rmtree(path)
 
 
 @pytest.fixture

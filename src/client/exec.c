@@ -320,20 +320,13 @@ static int check_upgrade(struct osb_exec *exec, struct osb_error *err)
 static int handshake(struct osb_exec *exec, struct osb_error *err)
 {
 	struct osb_client *client = exec->client;
-	struct err http_err = ERR_NULL;
 	struct http_event event;
-	size_t used;
 	int r;
 
 	for (;;) {
-		r = http_reader_next(&client->reader,
-				     client->in + client->in_start,
-				     client->in_end - client->in_start, &used,
-				     &event, &http_err);
+		r = request_next_event(client, &event, err);
 		if (r < 0)
-			return client_fail_err(err, r, &http_err,
-					       "the answer of osbd");
-		client->in_start += used;
+			return r;
 		switch (event.type) {
 		case HTTP_EVENT_MORE:
 			return 0;

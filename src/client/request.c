@@ -78,26 +78,35 @@ static int receive(struct osb_client *client, struct osb_error *err)
 	return 0;
 }
 
+int request_next_event(struct osb_client *client, struct http_event *ret_event,
+		       struct osb_error *err)
+{
+	struct err http_err = ERR_NULL;
+	size_t used;
+	int r;
+
+	r = http_reader_next(&client->reader, client->in + client->in_start,
+			     client->in_end - client->in_start, &used,
+			     ret_event, &http_err);
+	if (r < 0)
+		return client_fail_err(err, r, &http_err, "the answer of osbd");
+	client->in_start += used;
+	return 0;
+}
+
 /*
  * Use the bytes in client->in[] up to the end of one message.
  * Return: 0 when it is complete, 1 when more bytes are needed, -errno.
  */
 static int read_message(struct osb_client *client, struct osb_error *err)
 {
-	struct err http_err = ERR_NULL;
 	struct http_event event;
-	size_t used;
 	int r;
 
 	for (;;) {
-		r = http_reader_next(&client->reader,
-				     client->in + client->in_start,
-				     client->in_end - client->in_start, &used,
-				     &event, &http_err);
+		r = request_next_event(client, &event, err);
 		if (r < 0)
-			return client_fail_err(err, r, &http_err,
-					       "the answer of osbd");
-		client->in_start += used;
+			return r;
 		switch (event.type) {
 		case HTTP_EVENT_MORE:
 			return 1;

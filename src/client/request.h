@@ -10,6 +10,7 @@
 
 #include "client/json.h"
 
+struct http_event;
 struct osb_client;
 struct osb_error;
 
@@ -20,6 +21,10 @@ struct osb_error;
  */
 void request_begin(struct osb_client *client, const char *method,
 		   const char *target);
+
+/** request_next_event() - the next of what client->in[] holds; uses it up */
+int request_next_event(struct osb_client *client, struct http_event *ret_event,
+		       struct osb_error *err);
 
 /** request_send() - send client->out, which is empty afterwards */
 int request_send(struct osb_client *client, struct osb_error *err);

@@ -2,9 +2,7 @@
 """What a sandbox leaves in a volume runs with nobody else's rights."""
 
 import os
-import shutil
 import stat
-import tempfile
 
 import pytest
 
@@ -26,45 +24,37 @@ worked()
 """
 
 
-@pytest.fixture
-def volume():
-    path = tempfile.mkdtemp(prefix="osb-test-volume-", dir="/var/tmp")
-    os.chmod(path, 0o755)
-    yield path
-    shutil.rmtree(path)
-
-
 @pytest.mark.parametrize("user", ["root", "sandbox"])
 @pytest.mark.parametrize(
     "source", [CHMOD, FCHMOD, OPEN], ids=["chmod", "fchmod", "open"]
 )
-def test_set_id(daemon, volume, source, user):
+def test_set_id(daemon, folder, source, user):
     """Control: without a writable volume it works, on the sandbox's files."""
     control = attack.inside(daemon, source, ["/tmp"], user=user)
     assert control.worked, control
-    options = ["--volume", f"{volume}:/v"]
+    options = ["--volume", f"{folder}:/v"]
     got = attack.inside(daemon, source, ["/v"], user=user, options=options)
     assert got.refused, got
-    for name in os.listdir(volume):
-        mode = os.stat(f"{volume}/{name}").st_mode
+    for name in os.listdir(folder):
+        mode = os.stat(f"{folder}/{name}").st_mode
         assert not mode & (stat.S_ISUID | stat.S_ISGID)
 
 
-def test_a_volume_belongs_to_the_user_inside(daemon, volume):
+def test_a_volume_belongs_to_the_user_inside(daemon, folder):
     done = daemon.sh(
-        "stat -c %U /v; echo hello >/v/new", "--volume", f"{volume}:/v"
+        "stat -c %U /v; echo hello >/v/new", "--volume", f"{folder}:/v"
     )
     assert done.out == "sandbox\n", done
-    with open(f"{volume}/new") as file:
+    with open(f"{folder}/new") as file:
         assert file.read() == "hello\n"
-    assert os.stat(f"{volume}/new").st_uid == os.stat(volume).st_uid
+    assert os.stat(f"{folder}/new").st_uid == os.stat(folder).st_uid
 
 
 @pytest.mark.parametrize("owner", [1000, 1001, 33, 70000])
-def test_whoever_owns_it(daemon, volume, owner):
-    os.chown(volume, owner, owner)
+def test_whoever_owns_it(daemon, folder, owner):
+    os.chown(folder, owner, owner)
     done = daemon.sh(
-        "stat -c %U:%G /v; echo x >/v/new", "--volume", f"{volume}:/v"
+        "stat -c %U:%G /v; echo x >/v/new", "--volume", f"{folder}:/v"
     )
     assert done.out == "sandbox:sandbox\n", done
-    assert os.stat(f"{volume}/new").st_uid == owner
+    assert os.stat(f"{folder}/new").st_uid == owner

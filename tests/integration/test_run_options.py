@@ -3,20 +3,6 @@
 
 import os
 
-import pytest
-
-
-@pytest.fixture
-def folder():
-    """A host folder that the allow-list of a private daemon admits."""
-    import shutil
-    import tempfile
-
-    path = tempfile.mkdtemp(prefix="osb-test-volume-", dir="/var/tmp")
-    os.chmod(path, 0o755)
-    yield path
-    shutil.rmtree(path)
-
 
 def test_env_is_set_and_the_last_wins(daemon):
     done = daemon.sh(
