@@ -39,12 +39,12 @@ def shared_daemon():
 
 @pytest.fixture(autouse=True)
 def nothing_left(request, shared_daemon):
-    """What the machine holds is the same before and after each test."""
+    """The machine holds no more after each test than before it."""
     before = leaks.settled(shared_daemon)
     yield
     if not shared_daemon.is_alive():
         pytest.fail("the shared daemon died:\n" + shared_daemon.log())
-    difference = leaks.wait_until_equal(before, shared_daemon)
+    difference = leaks.wait_until_gone(before, shared_daemon)
     if difference:
         for left in shared_daemon.api().ids():  # not into the next test too
             shared_daemon.api().request("DELETE", f"/v1/sandboxes/{left}")
