@@ -207,25 +207,22 @@ static void forget(struct native *native, struct sandbox *sandbox)
 		native->high--;
 }
 
-/* Socket and cgroups; *@ret_r is -EBUSY while the kernel isn't done. */
-void sandbox_remove_dirs(struct native *native, const struct sandbox *sandbox,
-			 int *ret_r)
+/* Socket and cgroups. Return: 0, or -EBUSY while the kernel isn't done. */
+int sandbox_remove_dirs(struct native *native, const struct sandbox *sandbox)
 {
 	const struct domain *domain = &native->domains[sandbox->domain];
 	char name[SANDBOX_ID_LEN + 8];
-	int r;
+	int result, r;
 
-	*ret_r = 0;
 	(void)snprintf(name, sizeof(name), "%s.sock", sandbox->id);
 	(void)unlinkat(native->sandboxes_fd, name, 0);
-	r = cgroup_remove(domain->cgroup.v2_fd, sandbox->id);
-	if (r < 0)
-		*ret_r = r;
+	result = cgroup_remove(domain->cgroup.v2_fd, sandbox->id);
 	for (unsigned int i = 0; i < PLAN_NUM_CONTROLLERS; i++) {
 		r = cgroup_remove(domain->cgroup.fd[i], sandbox->id);
 		if (r < 0)
-			*ret_r = r;
+			result = r;
 	}
+	return result;
 }
 
 /* --- create, destroy, reap --- */
@@ -251,7 +248,7 @@ int native_create(struct native *native, const struct broker_create *spec,
 	static struct plan plan; /* 4 kB, reused */
 	struct sandbox *sandbox;
 	struct domain *domain;
-	int r, ignored;
+	int r;
 
 	r = plan_check_spec(spec, err);
 	if (r < 0)
@@ -277,8 +274,7 @@ int native_create(struct native *native, const struct broker_create *spec,
 	if (r == 0)
 		r = watch(native, sandbox, err);
 	if (r < 0) {
-		sandbox_remove_dirs(native, sandbox, &ignored);
-		if (ignored == 0)
+		if (sandbox_remove_dirs(native, sandbox) == 0)
 			forget(native, sandbox);
 		return r;
 	}
@@ -337,7 +333,6 @@ void native_reap(struct native *native, native_gone_fn gone, void *arg)
 	struct epoll_event events[64];
 	int num = epoll_wait(native->epoll_fd, events, ARRAY_SIZE(events), 0);
 	char id[SANDBOX_ID_LEN + 1];
-	int r;
 
 	for (int i = 0; i < num; i++) {
 		if (is_sandbox(native, events[i].data.ptr))
@@ -350,8 +345,7 @@ void native_reap(struct native *native, native_gone_fn gone, void *arg)
 
 		if (sandbox->state != SANDBOX_DEAD)
 			continue;
-		sandbox_remove_dirs(native, sandbox, &r);
-		if (r < 0)
+		if (sandbox_remove_dirs(native, sandbox) < 0)
 			continue; /* again at the next call */
 		memcpy(id, sandbox->id, sizeof(id));
 		forget(native, sandbox);

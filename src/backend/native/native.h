@@ -181,8 +181,7 @@ void native_close_later(struct native *native);
 int run_plan(struct native *native, const struct plan *plan,
 	     const struct broker_create *spec, struct sandbox *sandbox,
 	     struct err *err);
-void sandbox_remove_dirs(struct native *native, const struct sandbox *sandbox,
-			 int *ret_r);
+int sandbox_remove_dirs(struct native *native, const struct sandbox *sandbox);
 
 int domain_get(struct native *native, const char *name,
 	       struct domain **ret_domain, struct err *err);
