@@ -158,8 +158,10 @@ static void put_exited(struct json_out *json, const struct init_exited *exited)
 
 static void put_numbers(struct json_out *json, const struct init_exited *exited)
 {
-	json_put_int(json, "wall_ms", (int64_t)(exited->wall_us / 1000));
-	json_put_int(json, "cpu_ms", (int64_t)(exited->cpu_us / 1000));
+	/* Rounded up: what ran took some time. */
+	json_put_int(json, "wall_ms",
+		     (int64_t)((exited->wall_us + 999) / 1000));
+	json_put_int(json, "cpu_ms", (int64_t)((exited->cpu_us + 999) / 1000));
 	json_put_int(json, "peak_memory_bytes",
 		     (int64_t)(exited->peak_memory_bytes & INT64_MAX));
 	json_put_int(json, "peak_pids", exited->peak_pids);
