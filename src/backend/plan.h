@@ -32,7 +32,6 @@ enum plan_kind {
 	PLAN_VOLUME,      /* host path source at target */
 	PLAN_LAUNCHED,    /* wait for the clone; from here there is a pid */
 	PLAN_CGROUP_JOIN, /* init moves in */
-	PLAN_OOM_ADJUST,  /* value: oom_score_adj of all inside */
 	PLAN_SETUP,       /* hand init its mounts and descriptors */
 	PLAN_READY,       /* wait until init has closed the walls */
 	PLAN_NUM_KINDS

@@ -9,7 +9,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -20,14 +19,6 @@ static void fail(const char *what, int r)
 {
 	(void)fprintf(stderr, "drive: %s: %s\n", what, strerror(-r));
 	exit(1);
-}
-
-uint64_t drive_now_us(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
 uint32_t drive_call(const void *msg, size_t len, struct broker_answer *answer)

@@ -36,6 +36,3 @@ int drive_connect(const char *id);
 /** drive_exec() - run a program to its end; its output is ours */
 void drive_exec(int init_fd, uint32_t uid, const char *const *argv,
 		struct init_exited *ret_exited);
-
-/** drive_now_us() - CLOCK_MONOTONIC */
-uint64_t drive_now_us(void);

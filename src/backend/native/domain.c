@@ -223,7 +223,7 @@ static void end_launcher(struct domain *domain)
 	close_fd(&domain->sock_fd);
 }
 
-/* Drops the id-mapped mounts of a block we give back. */
+/* Drops the image mounts of a block we give back. */
 static void unmap_slots(const struct native *native,
 			const struct domain *domain)
 {
