@@ -29,9 +29,10 @@
 #include "base/cleanup.h"
 #include "base/mnt.h"
 
-#define ALLOWED_PRIVATE                                                    \
-	"allowed is any directory or file but /, /proc, /sys, /dev, /run," \
-	" /etc, /boot, /home of others and secret stores"
+#define ALLOWED_PRIVATE                                                       \
+	"allowed is what neither lies in nor holds /boot, /dev, /etc, /home," \
+	" /proc, /run, /sys, /var/lib or a secret store, nor, unless ro,"     \
+	" /usr, /bin, /lib, /sbin"
 #define ALLOWED_ROOTS "allowed is what volume_root in broker.conf lists"
 
 /* Neither below these, nor a directory that holds one of them. */
@@ -145,7 +146,7 @@ static int open_allowed(const struct native_config *config, const char *source,
 		return err_set(err, ERR_INVALID, -r, "volume '%.150s'", source);
 	if (!is_allowed(config, fd, path, read_only))
 		return err_set(err, ERR_INVALID, 0,
-			       "volume '%.80s' is not allowed; %s", source,
+			       "volume '%.50s' is not allowed; %s", source,
 			       config->private ? ALLOWED_PRIVATE
 					       : ALLOWED_ROOTS);
 	if (fstat(fd, &st) < 0)
