@@ -129,11 +129,6 @@ static int check_limits(const struct limits *in, struct err *err)
 	if (r == 0)
 		r = check_range("nofile", in->nofile, 16, LIMITS_MAX_NOFILE,
 				err);
-	if (r == 0 && in->disk_bytes > in->memory_bytes / 2)
-		r = err_set(err, ERR_UNSUPPORTED, 0,
-			    "disk %" PRIu64 ": allowed is up to half of memory"
-			    " (%" PRIu64 "), where the writable layer lives",
-			    in->disk_bytes, in->memory_bytes / 2);
 	return r;
 }
 
@@ -249,6 +244,8 @@ static void add_mounts(struct plan *plan, const struct broker_create *spec,
 
 	op = add(plan, PLAN_LAYER);
 	op->value = limits->disk_bytes;
+	/* In memory it must leave the programs their share. */
+	op->on_disk = limits->disk_bytes > limits->memory_bytes / 2;
 	op->inodes = limits->inodes;
 	add(plan, PLAN_ROOT);
 	add(plan, PLAN_DEV);
@@ -306,8 +303,9 @@ void plan_op_format(const struct plan_op *op, char *buf, unsigned int size)
 			       op->target, op->read_only ? ":ro" : "");
 		break;
 	case PLAN_LAYER:
-		(void)snprintf(buf, size, "%s %" PRIu64 " bytes, %u inodes",
-			       name, op->value, op->inodes);
+		(void)snprintf(buf, size, "%s %" PRIu64 " bytes, %u inodes, %s",
+			       name, op->value, op->inodes,
+			       op->on_disk ? "on disk" : "in memory");
 		break;
 	case PLAN_SYS:
 	case PLAN_SHM:

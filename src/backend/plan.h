@@ -49,6 +49,7 @@ struct plan_op {
 	enum plan_controller controller; /* CGROUP_* */
 	bool payload;    /* CGROUP_*: the payload's directory, not the whole */
 	bool optional;   /* CGROUP_LIMIT: this kernel may lack the file */
+	bool on_disk;    /* LAYER: not in memory */
 	uint32_t inodes; /* LAYER */
 	uint64_t value;
 	const char *file;   /* CGROUP_LIMIT */

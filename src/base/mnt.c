@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mount.h>
 
 #include "base/cleanup.h"
@@ -78,4 +79,12 @@ int mnt_attach(int mnt_fd, int dir_fd, const char *path)
 	if (!*path)
 		flags |= MOVE_MOUNT_T_EMPTY_PATH;
 	return move_mount(mnt_fd, "", dir_fd, path, flags) < 0 ? -errno : 0;
+}
+
+int mnt_detach(int mnt_fd)
+{
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", mnt_fd);
+	return umount2(path, MNT_DETACH) < 0 ? -errno : 0;
 }

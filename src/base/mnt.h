@@ -54,3 +54,6 @@ int mnt_set(int mnt_fd, uint64_t attrs, int userns_fd);
 
 /** mnt_attach() - put a detached mount at @path; "" means @dir_fd itself */
 int mnt_attach(int mnt_fd, int dir_fd, const char *path);
+
+/** mnt_detach() - take the mount that @mnt_fd is the root of away again */
+int mnt_detach(int mnt_fd);

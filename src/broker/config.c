@@ -78,6 +78,15 @@ static int set_cgroup_parent(struct native_config *config, const char *value)
 	return 0;
 }
 
+static int set_layer_dir(struct native_config *config, const char *value)
+{
+	if (value[0] != '/' || strlen(value) >= sizeof(config->layer_dir))
+		return -EINVAL;
+	(void)snprintf(config->layer_dir, sizeof(config->layer_dir), "%s",
+		       value);
+	return 0;
+}
+
 static int add_path(char (*list)[PATH_MAX], unsigned int max, unsigned int *num,
 		    const char *value)
 {
@@ -109,6 +118,7 @@ static const struct {
 	{ "id_blocks", set_id_blocks, "1 to 64" },
 	{ "osbd_uid", set_osbd_uid, "a user id that nothing else uses" },
 	{ "cgroup_parent", set_cgroup_parent, "a name without a slash" },
+	{ "layer_dir", set_layer_dir, "an absolute path" },
 	{ "runtime", add_runtime, "up to 8 absolute paths" },
 	{ "volume_root", add_volume_root, "up to 16 absolute paths" },
 };
@@ -147,6 +157,8 @@ void config_defaults(struct native_config *config)
 	config->osbd_gid = user ? user->pw_gid : DEFAULT_OSBD_UID;
 	(void)snprintf(config->cgroup_parent, sizeof(config->cgroup_parent),
 		       "opensandbox");
+	(void)snprintf(config->layer_dir, sizeof(config->layer_dir),
+		       LAYER_DIR_DEFAULT);
 }
 
 int config_load(struct native_config *config, const char *path, bool optional,

@@ -194,6 +194,7 @@ static int find_programs(struct broker *broker, struct native_config *config,
 	(void)snprintf(broker->options.osbd_path, PATH_MAX, "%s/osbd", dir);
 	(void)snprintf(config->init_path, PATH_MAX, "%s/osb-init", dir);
 	(void)snprintf(config->files_path, PATH_MAX, "%s/osb-files", dir);
+	(void)snprintf(config->disk_path, PATH_MAX, "%s/osb-disk", dir);
 	return 0;
 }
 

@@ -277,14 +277,6 @@ static int check_limits(const struct run_options *options)
 					       : LIMITS_DEFAULT_MEMORY;
 	char have[UNITS_TEXT_MAX], need[UNITS_TEXT_MAX];
 
-	if (limits->disk_bytes > memory / 2) {
-		units_format_size(memory / 2, have);
-		units_format_size(limits->disk_bytes * 2, need);
-		(void)message(
-			"--disk '%s': expected at most half of --memory (%s); use --memory %s or more",
-			value_of(options, "--disk"), have, need);
-		return -EINVAL;
-	}
 	if (limits->shm_bytes > memory) {
 		units_format_size(memory, have);
 		units_format_size(limits->shm_bytes, need);

@@ -23,6 +23,8 @@
 #include "base/file.h"
 #include "init/init.h"
 
+#define USUAL_WRITE_BYTES (1u << 20)
+
 /* The file's text with a NUL; empty when it can't be read. */
 static void read_text(int fd, char *buf, size_t size)
 {
@@ -83,13 +85,26 @@ static void read_pids(const struct init *init, const struct exec *exec,
 		result->limits_hit |= LIMIT_HIT_PIDS;
 }
 
+/*
+ * Is there no room for a write of usual size? ext4 refuses one that doesn't
+ * fit as a whole, so the last blocks may stay free in a full layer.
+ */
+static bool is_full(const struct statvfs *st)
+{
+	uint64_t least = st->f_blocks / 16 * st->f_frsize;
+
+	if (least > USUAL_WRITE_BYTES)
+		least = USUAL_WRITE_BYTES;
+	return st->f_blocks && st->f_bavail * st->f_frsize <= least;
+}
+
 static void read_disk(struct init_exited *result)
 {
 	struct statvfs st;
 
 	if (statvfs("/", &st) < 0)
 		return;
-	if (st.f_blocks && st.f_bavail == 0)
+	if (is_full(&st))
 		result->limits_hit |= LIMIT_HIT_DISK;
 	if (st.f_files && st.f_favail == 0)
 		result->limits_hit |= LIMIT_HIT_INODES;

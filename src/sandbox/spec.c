@@ -371,20 +371,6 @@ int spec_add_volume(struct spec *spec, const char *in_source,
 	return 0;
 }
 
-/* What is written lies in memory: half of it is for files at most. */
-static int refuse_disk(const struct limits *limits, struct err *err)
-{
-	char disk[UNITS_TEXT_MAX], half[UNITS_TEXT_MAX], need[UNITS_TEXT_MAX];
-
-	units_format_size(limits->disk_bytes, disk);
-	units_format_size(limits->memory_bytes / 2, half);
-	units_format_size(limits->disk_bytes * 2, need);
-	return err_set(err, ERR_INVALID, 0,
-		       "disk '%s': must be at most half of memory (%s); use "
-		       "memory %s or more",
-		       disk, half, need);
-}
-
 static int refuse_shm(const struct limits *limits, struct err *err)
 {
 	char shm[UNITS_TEXT_MAX], memory[UNITS_TEXT_MAX];
@@ -403,12 +389,10 @@ int spec_finish(struct spec *spec, struct err *err)
 		return err_set(err, ERR_INVALID, 0,
 			       "image is missing; allowed: host");
 	/* A default must never be what makes a small sandbox impossible, and
-	   what was asked for must never be less without a word. */
-	if (limits->disk_bytes > limits->memory_bytes / 2) {
-		if (spec->has_disk)
-			return refuse_disk(limits, err);
+	   what was asked for must never be less without a word. A layer of up
+	   to half of the memory lies in memory, a larger one on disk. */
+	if (!spec->has_disk && limits->disk_bytes > limits->memory_bytes / 2)
 		limits->disk_bytes = limits->memory_bytes / 2;
-	}
 	if (limits->shm_bytes > limits->memory_bytes) {
 		if (spec->has_shm)
 			return refuse_shm(limits, err);

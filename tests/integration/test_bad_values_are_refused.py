@@ -69,7 +69,6 @@ BOUNDS = [
     ("--memory", "1", "at least 4Mi"),
     ("--memory", "9999999999Gi", "at most 1024Ti"),
     ("--disk", "1k", "at least 64Ki"),
-    ("--disk", "10Gi", "half of --memory (256Mi); use --memory 20Gi or more"),
     ("--shm", "1Gi", "at most --memory (512Mi)"),
     ("--cpus", "1m", "at least 0.01"),
     ("--cpus", "5000", "at most 1000"),

@@ -3,7 +3,8 @@
 
 Counted: mounts, live cgroups below ours, namespaces (by process and by
 descriptor), processes of ours and in foreign pid namespaces, descriptors of
-the daemon's processes, files in its run directory and temporary files.
+the daemon's processes, files in its run directory, temporary files, and loop
+devices.
 """
 
 import collections
@@ -16,6 +17,9 @@ import osb
 import procs
 
 SETTLE_SECONDS = 2.0
+
+# A broker keeps what the next disk may need for a second or two.
+GONE_SECONDS = 5.0
 
 # Counted are our cgroups and files, and those of daemons that osb itself
 # starts, unless sandboxes that aren't ours come and go on this host.
@@ -112,9 +116,15 @@ def files(daemon):
 
 def snapshot(daemon):
     pids = daemon.pids()
+    loops = [f"loop device {path}" for path in glob.glob("/dev/loop[0-9]*")]
     counts = collections.Counter()
     for thing in (
-        mounts() + mounts(daemon.pid) + cgroups() + processes() + files(daemon)
+        mounts()
+        + mounts(daemon.pid)
+        + cgroups()
+        + processes()
+        + files(daemon)
+        + loops
     ):
         counts[thing] += 1
     counts.update(namespaces(pids))
@@ -135,7 +145,7 @@ def differ(before, after):
     return "\n".join(lines)
 
 
-def wait_until_gone(before, daemon, seconds=SETTLE_SECONDS):
+def wait_until_gone(before, daemon, seconds=GONE_SECONDS):
     """Return "" when nothing is more within the time, else what is."""
     end = time.monotonic() + seconds
     while True:

@@ -19,7 +19,9 @@ import procs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("OSB_BUILD", ROOT / "build")).resolve()
-BINARIES = ("osb", "osbd", "osb-broker", "osb-init", "osb-files")
+BINARIES = (
+    "osb", "osbd", "osb-broker", "osb-init", "osb-files", "osb-disk"
+)  # fmt: skip
 PYTHON = "/usr/bin/python3"
 SANITIZED = os.environ.get("OSB_SANITIZED") == "1"
 

@@ -21,12 +21,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "backend/native/native.h"
 #include "base/cleanup.h"
+#include "base/dir.h"
 #include "base/file.h"
 
 #define DEPTH_MAX 4
@@ -173,29 +173,18 @@ int cgroup_open(struct cgroup_host *host, const char *parent, struct err *err)
 /* Removes a tree of empty cgroups, children first. */
 static int remove_tree(int parent_fd, const char *name, unsigned int depth)
 {
-	struct linux_dirent64 {
-		ino64_t ino;
-		off64_t off;
-		unsigned short reclen;
-		unsigned char type;
-		char name[];
-	};
-	char buf[4096] __attribute__((aligned(8)));
 	int fd auto_fd =
 		openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	long n;
+	unsigned char type;
+	const char *child;
+	struct dir dir;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
-	while (depth > 0 &&
-	       (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
-		for (long at = 0; at < n;) {
-			const struct linux_dirent64 *d = (void *)(buf + at);
-
-			at += d->reclen;
-			if (d->type == DT_DIR && d->name[0] != '.')
-				(void)remove_tree(fd, d->name, depth - 1);
-		}
+	dir_init(&dir, fd);
+	while (depth > 0 && (child = dir_next(&dir, &type))) {
+		if (type == DT_DIR)
+			(void)remove_tree(fd, child, depth - 1);
 	}
 	if (unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return -errno;

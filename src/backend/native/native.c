@@ -97,6 +97,8 @@ static int isolate_mounts(struct native *native, struct err *err)
 		r = mnt_attach(native->mounts_fd, AT_FDCWD, path);
 	if (r == 0 && mount(NULL, path, NULL, MS_PRIVATE, NULL) < 0)
 		r = -errno;
+	if (r == 0)
+		r = layer_open(native);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "mount '%s'", path);
 	return 0;
@@ -154,6 +156,7 @@ int native_open(struct native *native, const struct native_config *config,
 
 	native->config = *config;
 	native->num_cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
+	native->disk.sock_fd = -1;
 	native->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (native->epoll_fd < 0)
 		return err_set(err, ERR_INTERNAL, errno, "epoll_create1");
@@ -225,6 +228,15 @@ int sandbox_remove_dirs(struct native *native, const struct sandbox *sandbox)
 	return result;
 }
 
+/* Return: 0 when nothing is left, or -EBUSY: again at the next call. */
+static int remove_rest(struct native *native, struct sandbox *sandbox)
+{
+	disk_close(native, sandbox);
+	if (sandbox->layer > 0)
+		return -EBUSY; /* osb-disk isn't done */
+	return sandbox_remove_dirs(native, sandbox);
+}
+
 /* --- create, destroy, reap --- */
 
 static int watch(struct native *native, struct sandbox *sandbox,
@@ -274,7 +286,7 @@ int native_create(struct native *native, const struct broker_create *spec,
 	if (r == 0)
 		r = watch(native, sandbox, err);
 	if (r < 0) {
-		if (sandbox_remove_dirs(native, sandbox) == 0)
+		if (remove_rest(native, sandbox) == 0)
 			forget(native, sandbox);
 		return r;
 	}
@@ -337,6 +349,8 @@ void native_reap(struct native *native, native_gone_fn gone, void *arg)
 	for (int i = 0; i < num; i++) {
 		if (is_sandbox(native, events[i].data.ptr))
 			bury(events[i].data.ptr);
+		else if (events[i].data.ptr == &native->disk)
+			disk_answered(native);
 		else
 			domain_launcher_gone(native, events[i].data.ptr);
 	}
@@ -345,8 +359,8 @@ void native_reap(struct native *native, native_gone_fn gone, void *arg)
 
 		if (sandbox->state != SANDBOX_DEAD)
 			continue;
-		if (sandbox_remove_dirs(native, sandbox) < 0)
-			continue; /* again at the next call */
+		if (remove_rest(native, sandbox) < 0)
+			continue;
 		memcpy(id, sandbox->id, sizeof(id));
 		forget(native, sandbox);
 		gone(arg, id);
@@ -355,13 +369,14 @@ void native_reap(struct native *native, native_gone_fn gone, void *arg)
 
 void native_close_later(struct native *native)
 {
+	layer_detach(native);
 	while (native->num_later > 0)
 		close_fd(&native->later[--native->num_later]);
 }
 
 bool native_idle(struct native *native)
 {
-	if (native->num_later > 0) {
+	if (native->num_later > 0 || native->layer_fd >= 0) {
 		native_close_later(native);
 		return true;
 	}
@@ -388,4 +403,5 @@ void native_close(struct native *native)
 	}
 	for (unsigned int i = 0; i < NATIVE_DOMAINS_MAX; i++)
 		domain_close(native, &native->domains[i]);
+	disk_stop(native);
 }

@@ -9,6 +9,8 @@
  *   domain.c  id blocks and their leases, launchers, slots
  *   idmap.c   user namespaces that exist only to map ids
  *   image.c   the `host` image and the /dev and /sys templates
+ *   layer.c   writable layers, and the roots above them
+ *   disk.c    layers on disk: our side of osb-disk, which makes them
  *   volume.c  which host paths may be shown inside, and opening them
  *   cgroup.c  finding, making and removing control groups
  *
@@ -33,6 +35,7 @@
 #define NATIVE_SANDBOXES_MAX 4096
 #define NATIVE_RUNTIMES_MAX 8
 #define NATIVE_ROOTS_MAX 16
+#define LAYER_DIR_DEFAULT "/var/lib/opensandbox/layers"
 #define IMAGE_BINDS_MAX 16
 
 #define USER_ID 1000u          /* `sandbox`, inside */
@@ -42,6 +45,7 @@ struct native_config {
 	char run_dir[PATH_MAX];
 	char init_path[PATH_MAX];  /* osb-init */
 	char files_path[PATH_MAX]; /* osb-files */
+	char disk_path[PATH_MAX];  /* osb-disk */
 	char cgroup_parent[64];    /* name below each hierarchy's root */
 	uint32_t id_base;          /* first host id of block 0 */
 	uint32_t num_blocks;
@@ -51,6 +55,7 @@ struct native_config {
 	char runtimes[NATIVE_RUNTIMES_MAX][PATH_MAX]; /* shown read-only */
 	unsigned int num_roots;
 	char roots[NATIVE_ROOTS_MAX][PATH_MAX]; /* volumes must lie below */
+	char layer_dir[PATH_MAX];               /* files of layers on disk */
 	bool private; /* volumes: anything but the deny-list */
 };
 
@@ -105,6 +110,12 @@ enum sandbox_state {
 	SANDBOX_DEAD,
 };
 
+/* Our side of osb-disk; pid 0: it doesn't run. */
+struct disk {
+	pid_t pid;
+	int sock_fd;
+};
+
 struct sandbox {
 	enum sandbox_state state;
 	char id[SANDBOX_ID_LEN + 1];
@@ -112,6 +123,8 @@ struct sandbox {
 	uint8_t slot;
 	pid_t pid;
 	int pidfd;
+	uint32_t layer; /* osb-disk's number; 0: none, or closed */
+	bool layer_closing;
 };
 
 struct image_bind {
@@ -124,6 +137,7 @@ struct native {
 	int epoll_fd;     /* pidfds; readable means native_reap() */
 	int sandboxes_fd; /* <run>/s */
 	int mounts_fd;    /* <run>/m in our own mount namespace */
+	int layer_fd;     /* attached, of the last create; see layer.c */
 	int init_exec_fd;
 	int files_fd; /* sealed copy of osb-files */
 	unsigned int num_cpus;
@@ -131,6 +145,7 @@ struct native {
 	struct image_bind binds[IMAGE_BINDS_MAX];
 	bool sys_made[65]; /* /sys template for so many processors */
 	struct cgroup_host cgroup;
+	struct disk disk;
 	struct domain domains[NATIVE_DOMAINS_MAX];
 	unsigned int num_later;
 	int later[SETUP_NUM_FDS + SETUP_BINDS_MAX + 2]; /* to be closed */
@@ -204,6 +219,18 @@ void image_slot_path(const struct domain *domain, uint8_t slot,
 		     unsigned int mount, char *buf, size_t size);
 int image_sys_open(struct native *native, unsigned int cpus, int *ret_mnt_fd,
 		   struct err *err);
+
+int layer_open(struct native *native);
+int layer_in_memory(uint64_t bytes, uint32_t inodes, int *ret_mnt_fd);
+int layer_mount_root(struct native *native, int *layer_fd, uint32_t base,
+		     const char *image, int *ret_mnt_fd);
+void layer_detach(struct native *native);
+
+int disk_take(struct native *native, uint64_t bytes, uint32_t inodes,
+	      uint32_t *ret_layer, int *ret_mnt_fd, struct err *err);
+void disk_close(struct native *native, struct sandbox *sandbox);
+void disk_answered(struct native *native);
+void disk_stop(struct native *native);
 
 int volume_open(const struct native_config *config, const char *source,
 		bool read_only, uint32_t base, int *ret_mnt_fd,

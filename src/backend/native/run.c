@@ -230,70 +230,28 @@ static int run_cgroup_delegate(struct run *run, const struct plan_op *op,
 	return 0;
 }
 
-/*
- * The layer belongs to the sandbox's root. Its pages are charged to whoever
- * writes them, so a full layer counts as the payload's memory.
- */
-static int make_layer(struct run *run, const struct plan_op *op, int *ret_fd)
-{
-	char size[24], inodes[16], base[16];
-	const struct mnt_option options[] = {
-		MNT_TEXT("size", size),   MNT_TEXT("nr_inodes", inodes),
-		MNT_TEXT("mode", "0755"), MNT_TEXT("uid", base),
-		MNT_TEXT("gid", base),
-	};
-	int r;
-
-	(void)snprintf(size, sizeof(size), "%llu",
-		       (unsigned long long)op->value);
-	(void)snprintf(inodes, sizeof(inodes), "%u", op->inodes);
-	(void)snprintf(base, sizeof(base), "%u", run->base);
-	r = mnt_new("tmpfs", options, ARRAY_SIZE(options),
-		    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, ret_fd);
-	if (r < 0)
-		return r;
-	if (mkdirat(*ret_fd, "u", 0755) < 0 ||
-	    mkdirat(*ret_fd, "w", 0755) < 0 ||
-	    fchownat(*ret_fd, "u", run->base, run->base, 0) < 0)
-		return -errno;
-	return 0;
-}
-
-static int mount_overlay(struct run *run, int layer_fd)
-{
-	char lower[PATH_MAX + 64], slot[48];
-	int upper_fd auto_fd =
-		openat(layer_fd, "u", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int work_fd auto_fd =
-		openat(layer_fd, "w", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct mnt_option options[] = {
-		MNT_TEXT("lowerdir+", lower),  MNT_FD("upperdir", upper_fd),
-		MNT_FD("workdir", work_fd),    MNT_FLAG("volatile"),
-		MNT_TEXT("source", "sandbox"),
-	};
-
-	if (upper_fd < 0 || work_fd < 0)
-		return -errno;
-	image_slot_path(run->domain, run->sandbox->slot, 0, slot, sizeof(slot));
-	(void)snprintf(lower, sizeof(lower), "/proc/self/fd/%d/%s",
-		       run->native->mounts_fd, slot);
-	return mnt_new("overlay", options, ARRAY_SIZE(options),
-		       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID,
-		       &run->fds[SETUP_FD_ROOT]);
-}
-
 /* Both layer steps in one, since the overlay keeps the layer alive. */
 static int run_layer(struct run *run, const struct plan_op *op, struct err *err)
 {
 	int layer_fd auto_fd = -1;
+	char image[48];
 	int r;
 
-	r = make_layer(run, op, &layer_fd);
+	if (op->on_disk) {
+		r = disk_take(run->native, op->value, op->inodes,
+			      &run->sandbox->layer, &layer_fd, err);
+		if (r < 0)
+			return r;
+	} else {
+		r = layer_in_memory(op->value, op->inodes, &layer_fd);
+	}
+	image_slot_path(run->domain, run->sandbox->slot, 0, image,
+			sizeof(image));
 	if (r == 0)
-		r = mount_overlay(run, layer_fd);
+		r = layer_mount_root(run->native, &layer_fd, run->base, image,
+				     &run->fds[SETUP_FD_ROOT]);
 	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r,
-			       "mount the root (needs Linux 6.13's overlay)");
+		return err_set(err, ERR_INTERNAL, -r, "mount the root");
 	return 0;
 }
 

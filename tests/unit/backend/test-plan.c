@@ -144,11 +144,22 @@ static void limits_out_of_range_are_refused(void **state)
 	assert_refused("nofile");
 }
 
-static void a_layer_that_memory_cannot_hold_is_refused(void **state)
+static const struct plan_op *made_layer(void)
 {
+	plan_make(&spec, &host, &plan);
+	return &plan.ops[position(PLAN_LAYER)];
+}
+
+static void a_layer_that_memory_cannot_hold_is_on_disk(void **state)
+{
+	const uint64_t half = spec.limits.memory_bytes / 2;
+
 	(void)state;
-	spec.limits.disk_bytes = spec.limits.memory_bytes;
-	assert_refused("half of memory");
+	spec.limits.disk_bytes = half;
+	assert_false(made_layer()->on_disk);
+	spec.limits.disk_bytes = half + 1;
+	assert_true(made_layer()->on_disk);
+	assert_int_equal(made_layer()->value, half + 1);
 }
 
 static void names_are_strict(void **state)
@@ -249,7 +260,7 @@ int main(void)
 		cmocka_unit_test_setup(limits_out_of_range_are_refused,
 				       good_spec),
 		cmocka_unit_test_setup(
-			a_layer_that_memory_cannot_hold_is_refused, good_spec),
+			a_layer_that_memory_cannot_hold_is_on_disk, good_spec),
 		cmocka_unit_test_setup(names_are_strict, good_spec),
 		cmocka_unit_test_setup(volume_targets_spare_the_walls,
 				       good_spec),

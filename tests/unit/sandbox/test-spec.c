@@ -79,21 +79,28 @@ static void an_asked_for_disk_is_left_alone(void **state)
 	assert_int_equal(spec.limits.disk_bytes, 1u << 30);
 }
 
-static void what_does_not_fit_the_memory_is_refused(void **state)
+static void a_shm_that_does_not_fit_the_memory_is_refused(void **state)
 {
 	struct err err = ERR_NULL;
 
 	(void)state;
 	assert_int_equal(spec_set_image(&spec, "host", NULL), 0);
-	assert_int_equal(spec_set_limit(&spec, "disk", "10Gi", NULL), 0);
-	assert_true(spec_finish(&spec, &err) < 0);
-	assert_string_equal(err.msg, "disk '10Gi': must be at most half of "
-				     "memory (256Mi); use memory 20Gi or more");
-	assert_int_equal(spec_set_limit(&spec, "disk", "1Mi", NULL), 0);
 	assert_int_equal(spec_set_limit(&spec, "shm", "1Gi", NULL), 0);
 	assert_true(spec_finish(&spec, &err) < 0);
 	assert_string_equal(err.msg,
 			    "shm '1Gi': must be at most memory (512Mi)");
+}
+
+static void a_disk_may_be_larger_than_memory_if_asked_for(void **state)
+{
+	(void)state;
+	assert_int_equal(spec_set_image(&spec, "host", NULL), 0);
+	assert_int_equal(spec_set_limit(&spec, "memory", "64Mi", NULL), 0);
+	assert_int_equal(spec_finish(&spec, NULL), 0);
+	assert_int_equal(spec.limits.disk_bytes, 32 << 20);
+	assert_int_equal(spec_set_limit(&spec, "disk", "10Gi", NULL), 0);
+	assert_int_equal(spec_finish(&spec, NULL), 0);
+	assert_int_equal(spec.limits.disk_bytes, 10ull << 30);
 }
 
 static void a_range_is_told_with_its_unit(void **state)
@@ -250,10 +257,13 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_default_disk_fits_a_small_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_disk_may_be_larger_than_memory_if_asked_for, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(an_asked_for_disk_is_left_alone,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			what_does_not_fit_the_memory_is_refused, setup,
+			a_shm_that_does_not_fit_the_memory_is_refused, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(a_range_is_told_with_its_unit,
 						setup, teardown),
