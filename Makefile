@@ -12,8 +12,8 @@ PYTEST = $(PYTHON) -m pytest
 PREFIX ?= /usr/local
 WERROR ?= false
 
-.PHONY: all help deps run test unit blackbox bench check asan install format \
-	clean
+.PHONY: all help deps run test unit blackbox test-vm bench check asan install \
+	format clean
 
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -25,6 +25,7 @@ help:
 	@echo 'make test     build, then unit and black-box tests (as root)'
 	@echo 'make unit     build, then the unit tests only'
 	@echo 'make blackbox build, then the black-box tests only (as root)'
+	@echo 'make test-vm  try it on an older kernel with cgroup v2 only, in qemu'
 	@echo 'make bench    measure, as JSON lines (as root)'
 	@echo 'make check    format, layers, sizes, style, clang-tidy'
 	@echo 'make asan     the tests again with ASan and UBSan (as root)'
@@ -56,6 +57,11 @@ unit: all
 blackbox: all
 	OSB_BUILD=$(CURDIR)/$(BUILD) $(PYTEST) -q \
 		--junitxml=$(BUILD)/blackbox.xml tests/integration tests/escape
+
+test-vm:
+	@tools/deps build vm
+	@$(MAKE) --no-print-directory all
+	@tests/vm/run $(BUILD)
 
 bench:
 	@tools/deps build bench

@@ -1,0 +1,3 @@
+#!/bin/sh
+echo "ok - hello"
+echo 1..1
