@@ -404,6 +404,13 @@ left() {
 	fi
 }
 
+# The kernel's own bugs, if what we do wakes them.
+complaints() {
+	dmesg | grep -E 'BUG:|WARNING:|Oops|general protection|blocked for more'
+}
+
+new_complaints() { complaints | tail -n "+$((complaints_before + 1))"; }
+
 new_mounts() { mounts | comm -13 "$work/mounts" -; }
 
 test_nothing_is_left() {
@@ -415,9 +422,12 @@ test_nothing_is_left() {
 	is 'no file is left in the run directory' \
 		"$(cd "$OSB_SOCKET.d" && find . ! -type d ! -name log \
 			! -name start.lock)" ''
+	is 'the kernel complains about nothing' \
+		"$(new_complaints | head -n 5)" ''
 }
 
 mounts >"$work/mounts"
+complaints_before=$(complaints | wc -l)
 if test_a_program_runs; then
 	test_programs_run
 	test_several_at_once
