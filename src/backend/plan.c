@@ -9,17 +9,15 @@
 
 #include "base/cleanup.h"
 
-/* For init itself and the kernel's own data about the sandbox. */
-#define INIT_MEMORY_BYTES (16ull << 20)
-#define CPU_PERIOD_US 100000u
-
 static const char *const kind_names[] = {
-	[PLAN_LISTEN] = "listen",
+	[PLAN_CGROUP_MAKE] = "cgroup-make",
+	[PLAN_CGROUP_ENABLE] = "cgroup-enable",
 	[PLAN_CGROUP_CLONE] = "cgroup-clone",
 	[PLAN_LAUNCH] = "launch",
-	[PLAN_CGROUP_MAKE] = "cgroup-make",
+	[PLAN_LISTEN] = "listen",
 	[PLAN_CGROUP_LIMIT] = "cgroup-limit",
 	[PLAN_CGROUP_DELEGATE] = "cgroup-delegate",
+	[PLAN_CGROUP_OPEN] = "cgroup-open",
 	[PLAN_LAYER] = "layer",
 	[PLAN_ROOT] = "root",
 	[PLAN_DEV] = "dev",
@@ -28,19 +26,19 @@ static const char *const kind_names[] = {
 	[PLAN_BIND] = "bind",
 	[PLAN_VOLUME] = "volume",
 	[PLAN_LAUNCHED] = "launched",
-	[PLAN_CGROUP_JOIN] = "cgroup-join",
 	[PLAN_SETUP] = "setup",
 	[PLAN_READY] = "ready",
 };
 _Static_assert(ARRAY_SIZE(kind_names) == PLAN_NUM_KINDS, "a name per kind");
 
-static const char *const controller_names[] = {
+static const char *const hierarchy_names[] = {
+	[PLAN_V2] = "v2",
 	[PLAN_MEMORY] = "memory",
 	[PLAN_PIDS] = "pids",
 	[PLAN_CPU] = "cpu",
 };
-_Static_assert(ARRAY_SIZE(controller_names) == PLAN_NUM_CONTROLLERS,
-	       "a name per controller");
+_Static_assert(ARRAY_SIZE(hierarchy_names) == PLAN_NUM_HIERARCHIES,
+	       "a name per hierarchy");
 
 /* A field holds one string with nothing behind it: no hidden second value. */
 static bool is_clean(const char *field, size_t size)
@@ -169,7 +167,7 @@ int plan_check_spec(const struct broker_create *in_spec, struct err *err)
 	return r;
 }
 
-static struct plan_op *add(struct plan *plan, enum plan_kind kind)
+struct plan_op *plan_add(struct plan *plan, enum plan_kind kind)
 {
 	struct plan_op *op = &plan->ops[plan->num++];
 
@@ -181,58 +179,7 @@ static struct plan_op *add(struct plan *plan, enum plan_kind kind)
 
 static void add_value(struct plan *plan, enum plan_kind kind, uint64_t value)
 {
-	add(plan, kind)->value = value;
-}
-
-static void add_cgroup(struct plan *plan, enum plan_kind kind,
-		       enum plan_controller controller, bool payload)
-{
-	struct plan_op *op = add(plan, kind);
-
-	op->controller = controller;
-	op->payload = payload;
-}
-
-static struct plan_op *add_limit(struct plan *plan,
-				 enum plan_controller controller, bool payload,
-				 const char *file, uint64_t value)
-{
-	struct plan_op *op = add(plan, PLAN_CGROUP_LIMIT);
-
-	op->controller = controller;
-	op->payload = payload;
-	op->file = file;
-	op->value = value;
-	return op;
-}
-
-/*
- * Memory in two levels: the sandbox with its init, and the payload that the
- * limit is about, so that init survives a full payload. The rest in one: an
- * exec's own pids limit is a little lower, which leaves room for another.
- */
-static void add_cgroups(struct plan *plan, const struct limits *limits)
-{
-	uint64_t quota = (uint64_t)limits->cpu_milli * CPU_PERIOD_US / 1000;
-	uint64_t shares = (uint64_t)limits->cpu_milli * 1024 / 1000;
-
-	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_MEMORY, false);
-	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_MEMORY, true);
-	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_PIDS, false);
-	add_cgroup(plan, PLAN_CGROUP_MAKE, PLAN_CPU, false);
-	add_limit(plan, PLAN_MEMORY, false, "memory.limit_in_bytes",
-		  limits->memory_bytes + INIT_MEMORY_BYTES);
-	add_limit(plan, PLAN_MEMORY, true, "memory.limit_in_bytes",
-		  limits->memory_bytes);
-	/* Memory and swap together: no swap. */
-	add_limit(plan, PLAN_MEMORY, true, "memory.memsw.limit_in_bytes",
-		  limits->memory_bytes)
-		->optional = true;
-	add_limit(plan, PLAN_PIDS, false, "pids.max",
-		  limits->pids + 1 /* init */);
-	add_limit(plan, PLAN_CPU, false, "cpu.cfs_quota_us", quota);
-	add_limit(plan, PLAN_CPU, false, "cpu.shares", shares < 2 ? 2 : shares);
-	add_cgroup(plan, PLAN_CGROUP_DELEGATE, PLAN_PIDS, false);
+	plan_add(plan, kind)->value = value;
 }
 
 static void add_mounts(struct plan *plan, const struct broker_create *spec,
@@ -242,20 +189,20 @@ static void add_mounts(struct plan *plan, const struct broker_create *spec,
 	uint64_t cpus = (limits->cpu_milli + 999) / 1000;
 	struct plan_op *op;
 
-	op = add(plan, PLAN_LAYER);
+	op = plan_add(plan, PLAN_LAYER);
 	op->value = limits->disk_bytes;
 	/* In memory it must leave the programs their share. */
 	op->on_disk = limits->disk_bytes > limits->memory_bytes / 2;
 	op->inodes = limits->inodes;
-	add(plan, PLAN_ROOT);
-	add(plan, PLAN_DEV);
+	plan_add(plan, PLAN_ROOT);
+	plan_add(plan, PLAN_DEV);
 	add_value(plan, PLAN_SYS,
 		  cpus < host->num_cpus ? cpus : host->num_cpus);
 	add_value(plan, PLAN_SHM, limits->shm_bytes);
 	for (unsigned int i = 0; i < host->num_binds; i++)
 		add_value(plan, PLAN_BIND, i);
 	for (uint32_t i = 0; i < spec->num_volumes; i++) {
-		op = add(plan, PLAN_VOLUME);
+		op = plan_add(plan, PLAN_VOLUME);
 		op->source = spec->volumes[i].source;
 		op->target = spec->volumes[i].target;
 		op->read_only = spec->volumes[i].flags & VOLUME_READ_ONLY;
@@ -268,17 +215,35 @@ void plan_make(const struct broker_create *spec, const struct plan_host *host,
 	struct plan *plan = ret_plan;
 
 	plan->num = 0;
-	add(plan, PLAN_CGROUP_CLONE);
-	add(plan, PLAN_LAUNCH);
-	add(plan, PLAN_LISTEN);
-	add_cgroups(plan, &spec->limits);
+	plan_cgroups_first(plan, host->unified);
+	plan_add(plan, PLAN_LAUNCH);
+	plan_add(plan, PLAN_LISTEN);
+	plan_cgroups_limit(plan, host->unified, &spec->limits);
 	add_mounts(plan, spec, host);
-	add(plan, PLAN_LAUNCHED);
-	add_cgroup(plan, PLAN_CGROUP_JOIN, PLAN_MEMORY, false);
-	add_cgroup(plan, PLAN_CGROUP_JOIN, PLAN_PIDS, false);
-	add_cgroup(plan, PLAN_CGROUP_JOIN, PLAN_CPU, false);
-	add(plan, PLAN_SETUP);
-	add(plan, PLAN_READY);
+	plan_add(plan, PLAN_LAUNCHED);
+	plan_add(plan, PLAN_SETUP);
+	plan_add(plan, PLAN_READY);
+}
+
+/* Of a CGROUP step: hierarchy and directory, then what is special to it. */
+static void format_cgroup(const struct plan_op *op, char *buf,
+			  unsigned int size)
+{
+	int n = snprintf(buf, size, "%s %s%s%s", kind_names[op->kind],
+			 hierarchy_names[op->hierarchy],
+			 op->dir && *op->dir ? "/" : "",
+			 op->dir ? op->dir : "");
+
+	if (n < 0 || (unsigned int)n >= size)
+		return;
+	buf += n;
+	size -= (unsigned int)n;
+	if (op->kind == PLAN_CGROUP_LIMIT)
+		(void)snprintf(buf, size, " %s=%" PRIu64, op->file, op->value);
+	else if (op->kind == PLAN_CGROUP_ENABLE)
+		(void)snprintf(buf, size, " %s", op->text);
+	else if (op->kind == PLAN_CGROUP_OPEN)
+		(void)snprintf(buf, size, " %s", op->file);
 }
 
 void plan_op_format(const struct plan_op *op, char *buf, unsigned int size)
@@ -286,17 +251,13 @@ void plan_op_format(const struct plan_op *op, char *buf, unsigned int size)
 	const char *name = kind_names[op->kind];
 
 	switch (op->kind) {
-	case PLAN_CGROUP_LIMIT:
-		(void)snprintf(buf, size, "%s %s%s %s=%" PRIu64, name,
-			       controller_names[op->controller],
-			       op->payload ? "/p" : "", op->file, op->value);
-		break;
 	case PLAN_CGROUP_MAKE:
-	case PLAN_CGROUP_JOIN:
+	case PLAN_CGROUP_ENABLE:
+	case PLAN_CGROUP_CLONE:
+	case PLAN_CGROUP_LIMIT:
 	case PLAN_CGROUP_DELEGATE:
-		(void)snprintf(buf, size, "%s %s%s", name,
-			       controller_names[op->controller],
-			       op->payload ? "/p" : "");
+	case PLAN_CGROUP_OPEN:
+		format_cgroup(op, buf, size);
 		break;
 	case PLAN_VOLUME:
 		(void)snprintf(buf, size, "%s %s:%s%s", name, op->source,

@@ -46,7 +46,8 @@ static int set_id_base(struct native_config *config, const char *value)
 {
 	uint32_t base;
 
-	if (set_u32(value, INT32_MAX, &base) < 0 || base % SLOT_IDS != 0)
+	/* Blocks must not overlap those of another broker. */
+	if (set_u32(value, INT32_MAX, &base) < 0 || base % DOMAIN_IDS != 0)
 		return -EINVAL;
 	config->id_base = base;
 	return 0;
@@ -114,7 +115,7 @@ static const struct {
 	int (*set)(struct native_config *config, const char *value);
 	const char *allowed;
 } keys[] = {
-	{ "id_base", set_id_base, "a multiple of 65536 below 2^31" },
+	{ "id_base", set_id_base, "a multiple of 16777216 below 2^31" },
 	{ "id_blocks", set_id_blocks, "1 to 64" },
 	{ "osbd_uid", set_osbd_uid, "a user id that nothing else uses" },
 	{ "cgroup_parent", set_cgroup_parent, "a name without a slash" },

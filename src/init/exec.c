@@ -87,17 +87,19 @@ static int make_cgroups(const struct init *init, struct exec *exec)
 	exec->cgroup_fd = exec->tasks_fd = -1;
 	exec_cgroup_name(init, exec, name);
 	if (mkdirat(init->cgroup_fd, name, 0755) < 0 ||
-	    mkdirat(init->pids_fd, name, 0755) < 0)
+	    (!init->unified && mkdirat(init->pids_fd, name, 0755) < 0))
 		return -errno;
 	(void)snprintf(path, sizeof(path), "%s/pids.max", name);
 	r = file_write_u64_at(init->pids_fd, path, init->exec_pids);
 	if (r < 0)
 		return r;
-	(void)snprintf(path, sizeof(path), "%s/tasks", name);
-	exec->tasks_fd = openat(init->pids_fd, path, O_WRONLY | O_CLOEXEC);
 	exec->cgroup_fd = openat(init->cgroup_fd, name,
 				 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return exec->tasks_fd < 0 || exec->cgroup_fd < 0 ? -errno : 0;
+	if (init->unified || exec->cgroup_fd < 0)
+		return exec->cgroup_fd < 0 ? -errno : 0;
+	(void)snprintf(path, sizeof(path), "%s/tasks", name);
+	exec->tasks_fd = openat(init->pids_fd, path, O_WRONLY | O_CLOEXEC);
+	return exec->tasks_fd < 0 ? -errno : 0;
 }
 
 /* Splits what came into argv and envp, in place. */
@@ -185,8 +187,11 @@ static int exec_in_path(char *const argv[], char *const envp[])
 	return sys;
 }
 
+/* Where all is in one hierarchy it was cloned into them. */
 static int join_cgroups(const struct start *start)
 {
+	if (start->pids_tasks_fd < 0)
+		return 0;
 	if (write(start->pids_tasks_fd, "0", 1) != 1 ||
 	    write(start->memory_tasks_fd, "0", 1) != 1)
 		return -errno;

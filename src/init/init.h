@@ -52,7 +52,8 @@ struct exec {
 
 struct init {
 	/* from struct setup, for life */
-	int cgroup_fd, pids_fd;
+	bool unified; /* one hierarchy: cgroup_fd and pids_fd are the same */
+	int cgroup_fd, pids_fd; /* where an exec's directories are made */
 	int memory_tasks_fd, memory_peak_fd, memory_events_fd;
 	int listen_fd;
 	int files_fd; /* the osb-files program */

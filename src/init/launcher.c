@@ -142,7 +142,8 @@ static int isolate_net(struct launcher *l)
 {
 	int r;
 
-	if (unshare(CLONE_NEWNET) < 0)
+	/* The broker has put us where sandboxes shall see their root. */
+	if (unshare(CLONE_NEWNET | CLONE_NEWCGROUP) < 0)
 		return -errno;
 	l->home_fd = openat(l->proc_fd, "self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (l->home_fd < 0)

@@ -49,6 +49,20 @@ static int hide(void)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
 }
 
+/* Each to its number; -1 for those that didn't come. */
+static void place_fds(const struct setup *setup, struct fdset *fds)
+{
+	const unsigned int num = SETUP_NUM_FDS + setup->num_binds;
+	unsigned int from = fds->num;
+
+	for (unsigned int to = num; to-- > 0;) {
+		bool came = to >= SETUP_NUM_FDS || setup->fds & (1u << to);
+
+		fds->fd[to] = came ? fds->fd[--from] : -1;
+	}
+	fds->num = num;
+}
+
 static int receive_setup(int sock_fd, struct setup *setup, struct fdset *fds)
 {
 	size_t len;
@@ -59,8 +73,10 @@ static int receive_setup(int sock_fd, struct setup *setup, struct fdset *fds)
 		return r;
 	if (len < SETUP_BYTES(0) || setup->num_binds > SETUP_BINDS_MAX ||
 	    len != SETUP_BYTES(setup->num_binds) ||
-	    fds->num != SETUP_NUM_FDS + setup->num_binds)
+	    fds->num != (unsigned int)__builtin_popcount(setup->fds) +
+				setup->num_binds)
 		return -EPROTO;
+	place_fds(setup, fds);
 	return 0;
 }
 
@@ -161,13 +177,21 @@ static int attach_bind(int mount_fd, const char *path)
 	return mnt_attach(mount_fd, target_fd, "");
 }
 
+static bool is_unified(const struct fdset *fds)
+{
+	return fds->fd[SETUP_FD_PIDS] < 0;
+}
+
 static int join_cgroups(const struct fdset *fds)
 {
+	if (is_unified(fds))
+		return 0; /* cloned into its place, and the launcher's view */
 	for (int i = SETUP_FD_JOIN_MEMORY; i <= SETUP_FD_JOIN_CPU; i++) {
 		if (write(fds->fd[i], "0", 1) != 1)
 			return -errno;
 	}
-	return 0;
+	/* After that, or we would see the host's paths. */
+	return unshare(CLONE_NEWCGROUP) < 0 ? -errno : 0;
 }
 
 /* Whatever the launcher had as standard streams stays outside. */
@@ -185,7 +209,9 @@ static int null_stdio(void)
 static void keep_fds(struct init *init, struct fdset *fds)
 {
 	init->cgroup_fd = fdset_take(fds, SETUP_FD_CGROUP);
-	init->pids_fd = fdset_take(fds, SETUP_FD_PIDS);
+	init->unified = is_unified(fds);
+	init->pids_fd = init->unified ? init->cgroup_fd
+				      : fdset_take(fds, SETUP_FD_PIDS);
 	init->memory_tasks_fd = fdset_take(fds, SETUP_FD_MEMORY_TASKS);
 	init->memory_peak_fd = fdset_take(fds, SETUP_FD_MEMORY_PEAK);
 	init->memory_events_fd = fdset_take(fds, SETUP_FD_MEMORY_EVENTS);
@@ -279,10 +305,6 @@ int setup_run(struct init *init, int sock_fd, const char **ret_where)
 	r = join_cgroups(&fds);
 	if (r < 0)
 		return r;
-	/* After that, or we would see the host's paths. */
-	*ret_where = "unshare cgroups";
-	if (unshare(CLONE_NEWCGROUP) < 0)
-		return -errno;
 	*ret_where = "enter its root";
 	r = enter_root(&fds, proc_fd);
 	if (r < 0)

@@ -43,14 +43,18 @@ struct launcher_msg {
 	char where[48];
 };
 
-/* The fds that come with struct setup, in this order; binds follow. */
+/*
+ * The fds that come with struct setup, in this order; binds follow. On a host
+ * with unified cgroups there are no SETUP_FD_PIDS, _JOIN_* and _MEMORY_TASKS:
+ * init is cloned into its place, and one directory is for all of an exec.
+ */
 enum setup_fd {
 	SETUP_FD_ROOT,
 	SETUP_FD_DEV,
 	SETUP_FD_SYS,
 	SETUP_FD_SHM,
-	SETUP_FD_CGROUP,      /* v2 directory of the sandbox */
-	SETUP_FD_PIDS,        /* pids directory of the payload */
+	SETUP_FD_CGROUP,      /* v2 directory that execs' are made in */
+	SETUP_FD_PIDS,        /* pids directory that execs' are made in */
 	SETUP_FD_JOIN_MEMORY, /* v1 `tasks` files: init moves itself in by */
 	SETUP_FD_JOIN_PIDS,
 	SETUP_FD_JOIN_CPU,      /* writing 0; see init/exec.c for why */
@@ -69,6 +73,7 @@ struct setup {
 	char hostname[64];
 	uint32_t pids; /* of the payload; each exec gets a little less */
 	uint32_t nofile;
+	uint32_t fds; /* bit i: enum setup_fd i has come */
 	uint32_t num_binds;
 	uint32_t writable; /* bit i: bind i may be written to */
 	char bind[SETUP_BINDS_MAX][VOLUME_PATH_MAX + 1]; /* absolute targets */

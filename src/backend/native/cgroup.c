@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * cgroup - control groups of a hybrid host
+ * cgroup - the control groups of the host, and of one id block
  *
- * v1 hierarchies hold the limits (memory, pids, cpu); the empty v2 one holds
- * each exec's processes together, for kill and accounting:
+ *   <parent>/b<block>/launcher    v2 only: the block's launcher
+ *   <parent>/b<block>/<slot>      a sandbox's: see plan_cgroup.c
  *
- *   memory: <parent>/b<block>/<id>/p
- *   pids:   <parent>/b<block>/<id>/e<exec>
- *   cpu:    <parent>/b<block>/<id>
- *   v2:     <parent>/b<block>/<id>/e<exec>, and b<block>/launcher
+ * Two kinds of hosts. Unified: the v2 hierarchy has all controllers. Hybrid:
+ * v1 hierarchies have them, and the v2 one is empty of controllers; where it
+ * isn't even mounted, we mount it for ourselves.
+ *
+ * The launcher's cgroup namespace has the block for its root, and sandboxes
+ * inherit it, or make one further down: so they see no path of the host's, and
+ * a v2 hierarchy that keeps processes in their namespace (nsdelegate) still
+ * lets init start an exec beside itself.
  *
  * A block's directories belong to whoever holds its lease: leftovers of a
  * crashed broker are killed and removed before use. See cgroups(7).
@@ -28,31 +32,36 @@
 #include "base/cleanup.h"
 #include "base/dir.h"
 #include "base/file.h"
+#include "base/mnt.h"
 
 #define DEPTH_MAX 4
 
 /* What the host keeps for itself: a sixteenth, at least this. */
 #define RESERVE_MIN_BYTES (512ull << 20)
 
+#define ALL_CONTROLLERS "+memory +pids +cpu"
+
 static const char *const controllers[] = {
+	[PLAN_V2] = NULL,
 	[PLAN_MEMORY] = "memory",
 	[PLAN_PIDS] = "pids",
 	[PLAN_CPU] = "cpu",
 };
-_Static_assert(ARRAY_SIZE(controllers) == PLAN_NUM_CONTROLLERS,
+_Static_assert(ARRAY_SIZE(controllers) == PLAN_NUM_HIERARCHIES,
 	       "a hierarchy per controller");
 
-/* Is @word one of the comma-separated @list? */
-static bool has_word(const char *list, const char *word)
+/* Is @word in @list, between any of @separators? */
+static bool has_word(const char *list, const char *separators, const char *word)
 {
 	size_t len = strlen(word);
 
-	for (; list; list = strchr(list, ',')) {
-		list += *list == ',';
-		if (strncmp(list, word, len) == 0 &&
-		    (list[len] == ',' || list[len] == '\0' ||
-		     list[len] == '\n'))
+	while (*list) {
+		size_t n = strcspn(list, separators);
+
+		if (n == len && strncmp(list, word, len) == 0)
 			return true;
+		list += n;
+		list += *list != '\0';
 	}
 	return false;
 }
@@ -77,25 +86,35 @@ static const char *match_mount(char *line, const char *controller)
 		return strncmp(type, "cgroup2 ", 8) == 0 ? fields[4] : NULL;
 	options = strrchr(type, ' ');
 	if (strncmp(type, "cgroup ", 7) != 0 || !options ||
-	    !has_word(options + 1, controller))
+	    !has_word(options + 1, ",\n", controller))
 		return NULL;
 	return fields[4];
 }
 
-static int find_mount(const char *controller, char *buf, size_t size)
+int cgroup_find_mount(FILE *mountinfo, const char *controller, char *buf,
+		      size_t size)
 {
-	FILE *file = fopen("/proc/self/mountinfo", "re");
 	char line[PATH_MAX + 1024];
-	const char *at = NULL;
 
-	if (!file)
-		return -errno;
-	while (!at && fgets(line, sizeof(line), file))
-		at = match_mount(line, controller);
-	if (at)
-		(void)snprintf(buf, size, "%s", at);
-	(void)fclose(file); /* only read from */
-	return at ? 0 : -ENOENT;
+	rewind(mountinfo);
+	while (fgets(line, sizeof(line), mountinfo)) {
+		const char *at = match_mount(line, controller);
+
+		if (at) {
+			(void)snprintf(buf, size, "%s", at);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+bool cgroup_has_all(const char *list)
+{
+	for (unsigned int i = 0; i < PLAN_NUM_HIERARCHIES; i++) {
+		if (controllers[i] && !has_word(list, " \n", controllers[i]))
+			return false;
+	}
+	return true;
 }
 
 /* mkdir if needed, and open. */
@@ -113,32 +132,63 @@ static int open_dir(int dir_fd, const char *name, int *ret_fd)
 	return 0;
 }
 
-static int open_hierarchy(const char *controller, const char *parent,
-			  int *ret_fd, struct err *err)
+/* The root of a hierarchy; v2 is mounted, unseen by others, if nobody has. */
+static int open_root(FILE *mountinfo, enum plan_hierarchy which, int *ret_fd,
+		     struct err *err)
 {
-	const char *what = controller ? controller : "v2";
 	char path[PATH_MAX];
-	int root_fd auto_fd = -1;
 	int r;
 
-	r = find_mount(controller, path, sizeof(path));
+	r = cgroup_find_mount(mountinfo, controllers[which], path,
+			      sizeof(path));
+	if (r == 0)
+		r = *ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	else if (which == PLAN_V2)
+		r = mnt_new("cgroup2", NULL, 0, 0, ret_fd);
 	if (r < 0)
-		return err_set(err, ERR_UNSUPPORTED, 0,
-			       "this host mounts no cgroup %s hierarchy; needed"
-			       " are v1 memory, pids and cpu beside a v2 one",
-			       what);
-	root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
-		return err_set(err, ERR_INTERNAL, errno, "open '%s'", path);
-	r = open_dir(root_fd, parent, ret_fd);
+		return err_set(
+			err, ERR_UNSUPPORTED, 0,
+			"this host has no cgroup %s hierarchy; needed are"
+			" memory, pids and cpu, in the v2 hierarchy or in"
+			" v1 ones",
+			which == PLAN_V2 ? "v2" : controllers[which]);
+	return 0;
+}
+
+static int open_hierarchy(FILE *mountinfo, enum plan_hierarchy which,
+			  const char *parent, struct cgroup_host *host,
+			  struct err *err)
+{
+	int root_fd auto_fd = -1;
+	char list[256] = "";
+	int r;
+
+	r = open_root(mountinfo, which, &root_fd, err);
 	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r,
-			       "make cgroup '%s' in '%s'", parent, path);
+		return r;
+	r = open_dir(root_fd, parent, &host->fd[which]);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "make cgroup '%s'",
+			       parent);
+	if (which != PLAN_V2)
+		return 0;
+	(void)file_read_at(root_fd, "cgroup.controllers", list, sizeof(list));
+	host->unified = cgroup_has_all(list);
+	if (!host->unified)
+		return 0;
+	r = file_write_at(root_fd, "cgroup.subtree_control", ALL_CONTROLLERS);
+	if (r == 0)
+		r = file_write_at(host->fd[which], "cgroup.subtree_control",
+				  ALL_CONTROLLERS);
+	if (r < 0)
+		return err_set(err, ERR_UNSUPPORTED, -r,
+			       "enable memory, pids and cpu for cgroup '%s'",
+			       parent);
 	return 0;
 }
 
 /* All sandboxes together leave the host its share. */
-static int reserve_memory(int parent_fd, struct err *err)
+static int reserve_memory(const struct cgroup_host *host, struct err *err)
 {
 	uint64_t total = (uint64_t)sysconf(_SC_PHYS_PAGES) *
 			 (uint64_t)sysconf(_SC_PAGESIZE);
@@ -150,8 +200,11 @@ static int reserve_memory(int parent_fd, struct err *err)
 	if (total < 2 * reserve)
 		return err_set(err, ERR_UNSUPPORTED, 0,
 			       "this host has too little memory: 1 GiB needed");
-	r = file_write_u64_at(parent_fd, "memory.limit_in_bytes",
-			      total - reserve);
+	r = host->unified ? file_write_u64_at(host->fd[PLAN_V2], "memory.max",
+					      total - reserve)
+			  : file_write_u64_at(host->fd[PLAN_MEMORY],
+					      "memory.limit_in_bytes",
+					      total - reserve);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r,
 			       "limit the memory of all sandboxes");
@@ -160,14 +213,19 @@ static int reserve_memory(int parent_fd, struct err *err)
 
 int cgroup_open(struct cgroup_host *host, const char *parent, struct err *err)
 {
-	int r;
+	FILE *mountinfo = fopen("/proc/self/mountinfo", "re");
+	int r = 0;
 
-	r = open_hierarchy(NULL, parent, &host->v2_fd, err);
-	for (unsigned int i = 0; r == 0 && i < PLAN_NUM_CONTROLLERS; i++)
-		r = open_hierarchy(controllers[i], parent, &host->fd[i], err);
-	if (r == 0)
-		r = reserve_memory(host->fd[PLAN_MEMORY], err);
-	return r;
+	for (unsigned int i = 0; i < PLAN_NUM_HIERARCHIES; i++)
+		host->fd[i] = -1;
+	if (!mountinfo)
+		return err_set(err, ERR_INTERNAL, errno, "read mountinfo");
+	/* V2 comes first, and may be all. */
+	for (unsigned int i = 0;
+	     r == 0 && i < PLAN_NUM_HIERARCHIES && !host->unified; i++)
+		r = open_hierarchy(mountinfo, i, parent, host, err);
+	(void)fclose(mountinfo); /* only read from */
+	return r < 0 ? r : reserve_memory(host, err);
 }
 
 /* Removes a tree of empty cgroups, children first. */
@@ -194,9 +252,11 @@ static int remove_tree(int parent_fd, const char *name, unsigned int depth)
 int cgroup_remove(int parent_fd, const char *name)
 {
 	/* What nearly always is there: the next exec's, made ahead. */
-	static const char *const usual[] = { "e0", "p" };
-	char path[SANDBOX_ID_LEN + 8];
+	static const char *const usual[] = { "p/e0", "e0", "p", "i" };
+	char path[32];
 
+	if (parent_fd < 0)
+		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", name, usual[i]);
 		(void)unlinkat(parent_fd, path, AT_REMOVEDIR);
@@ -223,15 +283,16 @@ static void kill_leftovers(int v2_fd)
 
 static int clean_block(const struct cgroup_host *host, const char *name)
 {
-	int v2_fd auto_fd =
-		openat(host->v2_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r;
+	int v2_fd auto_fd = openat(host->fd[PLAN_V2], name,
+				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = 0;
 
 	if (v2_fd >= 0)
 		kill_leftovers(v2_fd);
-	r = remove_tree(host->v2_fd, name, DEPTH_MAX);
-	for (unsigned int i = 0; r == 0 && i < PLAN_NUM_CONTROLLERS; i++)
-		r = remove_tree(host->fd[i], name, DEPTH_MAX);
+	for (unsigned int i = 0; r == 0 && i < PLAN_NUM_HIERARCHIES; i++) {
+		if (host->fd[i] >= 0)
+			r = remove_tree(host->fd[i], name, DEPTH_MAX);
+	}
 	return r;
 }
 
@@ -239,28 +300,29 @@ static int make_block(const struct cgroup_host *host, const char *name,
 		      uid_t block_base, struct cgroup_block *block)
 {
 	int launcher_fd auto_fd = -1;
-	int r;
+	int r = 0;
 
-	r = open_dir(host->v2_fd, name, &block->v2_fd);
-	for (unsigned int i = 0; r == 0 && i < PLAN_NUM_CONTROLLERS; i++)
-		r = open_dir(host->fd[i], name, &block->fd[i]);
+	for (unsigned int i = 0; r == 0 && i < PLAN_NUM_HIERARCHIES; i++) {
+		if (host->fd[i] >= 0)
+			r = open_dir(host->fd[i], name, &block->fd[i]);
+	}
 	if (r < 0)
 		return r;
 	/*
-	 * Cloning from b/launcher into b/<id> asks for write access here; the
+	 * Cloning from b/launcher into b/<slot> asks for write access here; the
 	 * launcher may override modes only where both ids are its own.
 	 */
-	if (fchownat(block->v2_fd, "cgroup.procs", block_base, block_base, 0) <
-	    0)
+	if (fchownat(block->fd[PLAN_V2], "cgroup.procs", block_base, block_base,
+		     0) < 0)
 		return -errno;
-	return open_dir(block->v2_fd, "launcher", &launcher_fd);
+	return open_dir(block->fd[PLAN_V2], "launcher", &launcher_fd);
 }
 
 int cgroup_block_open(const struct cgroup_host *host, uint32_t block,
 		      uid_t block_base, struct cgroup_block *ret_block,
 		      struct err *err)
 {
-	struct cgroup_block made = { .v2_fd = -1, .fd = { -1, -1, -1 } };
+	struct cgroup_block made = CGROUP_BLOCK_NULL;
 	char name[16];
 	int r;
 
@@ -277,14 +339,35 @@ int cgroup_block_open(const struct cgroup_host *host, uint32_t block,
 	return 0;
 }
 
+int cgroup_block_enter(const struct cgroup_block *cgroup, pid_t pid)
+{
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "%d", pid);
+	return file_write_at(cgroup->fd[PLAN_V2], "cgroup.procs", text);
+}
+
+int cgroup_block_settle(const struct cgroup_host *host,
+			const struct cgroup_block *cgroup, pid_t pid)
+{
+	char text[16];
+	int r;
+
+	(void)snprintf(text, sizeof(text), "%d", pid);
+	r = file_write_at(cgroup->fd[PLAN_V2], "launcher/cgroup.procs", text);
+	if (r < 0 || !host->unified)
+		return r;
+	return file_write_at(cgroup->fd[PLAN_V2], "cgroup.subtree_control",
+			     ALL_CONTROLLERS);
+}
+
 void cgroup_block_close(const struct cgroup_host *host, uint32_t block,
 			struct cgroup_block *cgroup)
 {
 	char name[16];
 
 	(void)snprintf(name, sizeof(name), "b%u", block);
-	close_fd(&cgroup->v2_fd);
-	for (unsigned int i = 0; i < PLAN_NUM_CONTROLLERS; i++)
+	for (unsigned int i = 0; i < PLAN_NUM_HIERARCHIES; i++)
 		close_fd(&cgroup->fd[i]);
 	(void)clean_block(host, name); /* or the next holder of the lease */
 }

@@ -83,8 +83,8 @@ static int lease_block(const struct native_config *config,
 		if (r < 0)
 			return err_set(err, ERR_INTERNAL, -r,
 				       "lease an id block in " LEASE_DIR);
-		domain->block = i;
 		domain->base = base;
+		domain->block = base / DOMAIN_IDS;
 		return 0;
 	}
 	return err_set(err, ERR_QUOTA, 0,
@@ -127,15 +127,17 @@ static int write_maps(const struct domain *domain)
 }
 
 /* The other side of launcher.c's stages. */
-static int introduce(struct domain *domain)
+static int introduce(const struct native *native, struct domain *domain)
 {
 	struct launcher_msg mapped = { .op = LAUNCHER_MAPPED };
-	char path[48], pid[16];
+	char path[48];
 	int r;
 
 	r = verify_op(domain->sock_fd, LAUNCHER_UNSHARED);
 	if (r == 0)
 		r = write_maps(domain);
+	if (r == 0)
+		r = cgroup_block_enter(&domain->cgroup, domain->launcher_pid);
 	if (r == 0)
 		r = fdpass_send(domain->sock_fd, &mapped, sizeof(mapped), NULL,
 				0);
@@ -150,9 +152,8 @@ static int introduce(struct domain *domain)
 	r = file_write_u64_at(AT_FDCWD, path, OOM_SCORE_ADJ);
 	if (r < 0)
 		return r;
-	(void)snprintf(pid, sizeof(pid), "%d", domain->launcher_pid);
-	return file_write_at(domain->cgroup.v2_fd, "launcher/cgroup.procs",
-			     pid);
+	return cgroup_block_settle(&native->cgroup, &domain->cgroup,
+				   domain->launcher_pid);
 }
 
 __attribute__((noreturn)) static void exec_launcher(const struct native *native,
@@ -205,7 +206,7 @@ static int start_launcher(struct native *native, struct domain *domain,
 	    epoll_ctl(native->epoll_fd, EPOLL_CTL_ADD, domain->launcher_pidfd,
 		      &event) < 0)
 		return err_set(err, ERR_INTERNAL, errno, "watch a launcher");
-	r = introduce(domain);
+	r = introduce(native, domain);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r,
 			       "start a launcher in a user namespace");
@@ -260,7 +261,7 @@ static int domain_open(struct native *native, const char *name,
 
 	memset(domain, 0, sizeof(*domain));
 	domain->lease_fd = domain->launcher_pidfd = domain->sock_fd = -1;
-	domain->cgroup = (struct cgroup_block){ -1, { -1, -1, -1 } };
+	domain->cgroup = (struct cgroup_block)CGROUP_BLOCK_NULL;
 	r = lease_block(&native->config, domain, err);
 	if (r < 0)
 		return r;

@@ -36,6 +36,9 @@
 #include "base/mnt.h"
 
 #define COPY_DEPTH_MAX 6
+#define IMAGE_BYTES (64u << 20)
+#define IMAGE_BYTES_TEXT "64m"
+#define IMAGE_INODES 16384u
 #define COPY_FILE_MAX (8u << 20)
 
 #define BIND_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -431,15 +434,49 @@ static int mount_template(const struct native *native, const char *name,
 	return r;
 }
 
+static bool is_mappable(const struct native *native)
+{
+	int userns_fd auto_fd = -1;
+	int mnt_fd auto_fd = -1;
+
+	return idmap_open(native->config.id_base, IDMAP_SHIFT, &userns_fd,
+			  NULL) == 0 &&
+	       mnt_clone(native->mounts_fd, "image", &mnt_fd) == 0 &&
+	       mnt_set(mnt_fd, BIND_ATTRS, userns_fd) == 0;
+}
+
+/* In memory; before Linux 6.3, which can't id-map that, on disk. */
+static int mount_image(struct native *native, int *ret_fd, struct err *err)
+{
+	uint32_t layer;
+	int r;
+
+	r = mount_template(native, "image", IMAGE_BYTES_TEXT, ret_fd);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "mount the host image");
+	if (is_mappable(native))
+		return 0;
+	(void)mnt_detach(*ret_fd);
+	close_fd(ret_fd);
+	r = disk_take(native, IMAGE_BYTES, IMAGE_INODES, &layer, ret_fd, err);
+	if (r < 0)
+		return err_context(err, r, "the host image");
+	r = mnt_attach(*ret_fd, native->mounts_fd, "image");
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "attach the host image");
+	return 0;
+}
+
 int image_open(struct native *native, struct err *err)
 {
 	int image_fd auto_fd = -1;
 	int dev_fd auto_fd = -1;
 	int r;
 
-	r = mount_template(native, "image", "64m", &image_fd);
-	if (r == 0)
-		r = fill_image(native, image_fd);
+	r = mount_image(native, &image_fd, err);
+	if (r < 0)
+		return r;
+	r = fill_image(native, image_fd);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "build the host image");
 	r = mount_template(native, "dev", "64k", &dev_fd);
@@ -506,17 +543,21 @@ static int map_image(const struct native *native, const char *target,
 static int map_bind(const struct native *native, const struct image_bind *bind,
 		    const char *target)
 {
-	char empty[PATH_MAX + 8];
+	int source_fd auto_fd =
+		open(bind->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char lower[96];
 	const struct mnt_option options[] = {
-		MNT_TEXT("lowerdir+", bind->source),
-		MNT_TEXT("lowerdir+", empty),
+		MNT_TEXT("lowerdir", lower),
 		MNT_TEXT("source", "image"),
 	};
 	int mnt_fd auto_fd = -1;
 	int r;
 
-	(void)snprintf(empty, sizeof(empty), "%s/m/dev/pts",
-		       native->config.run_dir);
+	if (source_fd < 0)
+		return -errno;
+	(void)snprintf(lower, sizeof(lower),
+		       "/proc/self/fd/%d:/proc/self/fd/%d/dev/pts", source_fd,
+		       native->mounts_fd);
 	r = make_path(native->mounts_fd, target);
 	if (r == 0)
 		r = mnt_new("overlay", options, ARRAY_SIZE(options), BIND_ATTRS,
@@ -543,6 +584,7 @@ int image_map_slot(struct native *native, const struct domain *domain,
 	}
 	if (r < 0)
 		return err_set(err, ERR_UNSUPPORTED, -r,
-			       "mount the host image (needs Linux 6.13)");
+			       "mount the host image: overlays of id-mapped"
+			       " layers need Linux 5.19");
 	return 0;
 }

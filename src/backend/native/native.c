@@ -215,13 +215,14 @@ int sandbox_remove_dirs(struct native *native, const struct sandbox *sandbox)
 {
 	const struct domain *domain = &native->domains[sandbox->domain];
 	char name[SANDBOX_ID_LEN + 8];
-	int result, r;
+	int result = 0;
 
 	(void)snprintf(name, sizeof(name), "%s.sock", sandbox->id);
 	(void)unlinkat(native->sandboxes_fd, name, 0);
-	result = cgroup_remove(domain->cgroup.v2_fd, sandbox->id);
-	for (unsigned int i = 0; i < PLAN_NUM_CONTROLLERS; i++) {
-		r = cgroup_remove(domain->cgroup.fd[i], sandbox->id);
+	(void)snprintf(name, sizeof(name), "%u", sandbox->slot);
+	for (unsigned int i = 0; i < PLAN_NUM_HIERARCHIES; i++) {
+		int r = cgroup_remove(domain->cgroup.fd[i], name);
+
 		if (r < 0)
 			result = r;
 	}
@@ -256,6 +257,7 @@ int native_create(struct native *native, const struct broker_create *spec,
 	const struct plan_host host = {
 		.num_binds = native->num_binds,
 		.num_cpus = native->num_cpus,
+		.unified = native->cgroup.unified,
 	};
 	static struct plan plan; /* 4 kB, reused */
 	struct sandbox *sandbox;

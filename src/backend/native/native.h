@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "backend/plan.h"
@@ -59,15 +60,20 @@ struct native_config {
 	bool private; /* volumes: anything but the deny-list */
 };
 
-/* Directories of one block, in each hierarchy. */
+/* Directories of one block; -1 in a hierarchy that this host lacks. */
 struct cgroup_block {
-	int v2_fd;
-	int fd[PLAN_NUM_CONTROLLERS];
+	int fd[PLAN_NUM_HIERARCHIES];
 };
 
+#define CGROUP_BLOCK_NULL                \
+	{                                \
+		.fd = { -1, -1, -1, -1 } \
+	}
+_Static_assert(PLAN_NUM_HIERARCHIES == 4, "CGROUP_BLOCK_NULL has all");
+
 struct cgroup_host {
-	int v2_fd; /* the parent of all blocks */
-	int fd[PLAN_NUM_CONTROLLERS];
+	bool unified;                 /* v2 has all controllers */
+	int fd[PLAN_NUM_HIERARCHIES]; /* the parent of all blocks, or -1 */
 };
 
 /*
@@ -85,9 +91,9 @@ enum domain_state {
 struct domain {
 	enum domain_state state;
 	char name[DOMAIN_NAME_MAX + 1];
-	uint32_t block;
-	uint32_t base; /* host id of the block's first */
-	int lease_fd;  /* locked while the block is ours */
+	uint32_t base;  /* host id of the block's first */
+	uint32_t block; /* its number on this host: base / DOMAIN_IDS */
+	int lease_fd;   /* locked while the block is ours */
 	pid_t launcher_pid;
 	int launcher_pidfd;
 	int sock_fd;
@@ -148,7 +154,7 @@ struct native {
 	struct disk disk;
 	struct domain domains[NATIVE_DOMAINS_MAX];
 	unsigned int num_later;
-	int later[SETUP_NUM_FDS + SETUP_BINDS_MAX + 2]; /* to be closed */
+	int later[SETUP_NUM_FDS + SETUP_BINDS_MAX + 3]; /* to be closed */
 	unsigned int num_live;                          /* sandboxes not FREE */
 	unsigned int high; /* all beyond are FREE */
 	struct sandbox sandboxes[NATIVE_SANDBOXES_MAX];
@@ -240,6 +246,21 @@ int cgroup_open(struct cgroup_host *host, const char *parent, struct err *err);
 int cgroup_block_open(const struct cgroup_host *host, uint32_t block,
 		      uid_t block_base, struct cgroup_block *ret_block,
 		      struct err *err);
+/* The launcher: first into the block, to make it its namespace's root... */
+int cgroup_block_enter(const struct cgroup_block *cgroup, pid_t pid);
+/* ...then into its own place, so that the block can have limits below it. */
+int cgroup_block_settle(const struct cgroup_host *host,
+			const struct cgroup_block *cgroup, pid_t pid);
 void cgroup_block_close(const struct cgroup_host *host, uint32_t block,
 			struct cgroup_block *cgroup);
 int cgroup_remove(int parent_fd, const char *name);
+
+/**
+ * cgroup_find_mount() - where a hierarchy is mounted
+ * @controller: NULL for v2
+ */
+int cgroup_find_mount(FILE *mountinfo, const char *controller, char *buf,
+		      size_t size);
+
+/** cgroup_has_all() - does cgroup.controllers name all that we need? */
+bool cgroup_has_all(const char *list);

@@ -36,6 +36,8 @@
 #define CLONE_TIMEOUT_MS 5000
 #define READY_TIMEOUT_MS 10000
 
+#define CGROUP_PATH_MAX 64
+
 struct run {
 	struct native *native;
 	struct domain *domain;
@@ -44,7 +46,8 @@ struct run {
 	uint32_t base;  /* host id of the sandbox's root */
 	bool launching; /* the launcher owes us an answer */
 
-	int init_fd; /* our end of the new init's socket */
+	int init_fd;  /* our end of the new init's socket */
+	int clone_fd; /* the v2 directory that it is cloned into */
 	int fds[SETUP_NUM_FDS + SETUP_BINDS_MAX]; /* by enum setup_fd */
 	struct setup *setup;
 };
@@ -61,12 +64,12 @@ static void close_later(struct native *native, int *fd)
 		native->later[native->num_later++] = take_fd(fd);
 }
 
-/* <id>, or <id>/p, or a file in one of them. */
-static const char *cgroup_path(const struct run *run, bool payload,
+/* The directory of a step, or a file in it. */
+static const char *cgroup_path(const struct run *run, const struct plan_op *op,
 			       const char *file, char *buf, size_t size)
 {
-	(void)snprintf(buf, size, "%s%s%s%s", run->sandbox->id,
-		       payload ? "/p" : "", *file ? "/" : "", file);
+	(void)snprintf(buf, size, "%u%s%s%s%s", run->sandbox->slot,
+		       *op->dir ? "/" : "", op->dir, *file ? "/" : "", file);
 	return buf;
 }
 
@@ -91,26 +94,56 @@ static int run_listen(struct run *run, const struct plan_op *op,
 	return 0;
 }
 
+static int run_cgroup_make(struct run *run, const struct plan_op *op,
+			   struct err *err)
+{
+	char path[CGROUP_PATH_MAX];
+
+	if (mkdirat(run->domain->cgroup.fd[op->hierarchy],
+		    cgroup_path(run, op, "", path, sizeof(path)), 0755) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "make cgroup '%s'",
+			       path);
+	return 0;
+}
+
+static int run_cgroup_enable(struct run *run, const struct plan_op *op,
+			     struct err *err)
+{
+	char path[CGROUP_PATH_MAX];
+	int r;
+
+	r = file_write_at(run->domain->cgroup.fd[op->hierarchy],
+			  cgroup_path(run, op, "cgroup.subtree_control", path,
+				      sizeof(path)),
+			  op->text);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "enable %s in '%s'",
+			       op->text, path);
+	return 0;
+}
+
 /*
- * The launcher (block base) clones into this directory and init (our base)
- * moves execs out of it: cgroup.procs belongs to the one as owner, to the
- * other as group.
+ * The launcher (block base) clones into this directory. To clone from there
+ * into an exec's, init (our base) needs the right to write to the sandbox's
+ * own cgroup.procs: that belongs to the one as owner, to the other as group.
  */
 static int run_cgroup_clone(struct run *run, const struct plan_op *op,
 			    struct err *err)
 {
-	int *fd = &run->fds[SETUP_FD_CGROUP];
-	int parent_fd = run->domain->cgroup.v2_fd;
+	int v2_fd = run->domain->cgroup.fd[PLAN_V2];
+	const uid_t launcher = run->domain->base;
+	char path[CGROUP_PATH_MAX], procs[CGROUP_PATH_MAX];
 
-	(void)op;
-	if (mkdirat(parent_fd, run->sandbox->id, 0755) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "make a v2 cgroup");
-	*fd = openat(parent_fd, run->sandbox->id,
-		     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*fd < 0 || fchown(*fd, run->base, run->base) < 0 ||
-	    fchownat(*fd, "cgroup.procs", run->domain->base, run->base, 0) <
+	(void)snprintf(procs, sizeof(procs), "%u/cgroup.procs",
+		       run->sandbox->slot);
+	run->clone_fd =
+		openat(v2_fd, cgroup_path(run, op, "", path, sizeof(path)),
+		       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (run->clone_fd < 0 ||
+	    fchownat(run->clone_fd, "cgroup.procs", launcher, run->base, 0) <
 		    0 ||
-	    fchmodat(*fd, "cgroup.procs", 0664, 0) < 0)
+	    fchownat(v2_fd, procs, launcher, run->base, 0) < 0 ||
+	    fchmodat(v2_fd, procs, 0664, 0) < 0)
 		return err_set(err, ERR_INTERNAL, errno,
 			       "delegate a v2 cgroup");
 	return 0;
@@ -150,7 +183,7 @@ static int run_launch(struct run *run, const struct plan_op *op,
 		return err_set(err, ERR_INTERNAL, errno, "socketpair");
 	run->init_fd = sock[0];
 	fds[0] = sock[1];
-	fds[1] = run->fds[SETUP_FD_CGROUP];
+	fds[1] = run->clone_fd;
 	wake_elsewhere(run);
 	r = fdpass_send(run->domain->sock_fd, &msg, sizeof(msg), fds, 2);
 	close_fd(&sock[1]);
@@ -160,27 +193,14 @@ static int run_launch(struct run *run, const struct plan_op *op,
 	return 0;
 }
 
-static int run_cgroup_make(struct run *run, const struct plan_op *op,
-			   struct err *err)
-{
-	char path[SANDBOX_ID_LEN + 8];
-
-	if (mkdirat(run->domain->cgroup.fd[op->controller],
-		    cgroup_path(run, op->payload, "", path, sizeof(path)),
-		    0755) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "make cgroup '%s'",
-			       path);
-	return 0;
-}
-
 static int run_cgroup_limit(struct run *run, const struct plan_op *op,
 			    struct err *err)
 {
-	char path[SANDBOX_ID_LEN + 64];
+	char path[CGROUP_PATH_MAX];
 	int r;
 
-	r = file_write_u64_at(run->domain->cgroup.fd[op->controller],
-			      cgroup_path(run, op->payload, op->file, path,
+	r = file_write_u64_at(run->domain->cgroup.fd[op->hierarchy],
+			      cgroup_path(run, op, op->file, path,
 					  sizeof(path)),
 			      op->value);
 	if (r == -ENOENT && op->optional)
@@ -191,42 +211,40 @@ static int run_cgroup_limit(struct run *run, const struct plan_op *op,
 	return 0;
 }
 
-static int open_file(struct run *run, enum plan_controller controller,
-		     bool payload, const char *file, int flags,
-		     enum setup_fd which)
-{
-	char path[SANDBOX_ID_LEN + 64];
-	int fd = openat(run->domain->cgroup.fd[controller],
-			cgroup_path(run, payload, file, path, sizeof(path)),
-			flags | O_CLOEXEC);
-
-	run->fds[which] = fd;
-	return fd < 0 ? -errno : 0;
-}
-
-/* Init makes each exec's pids directory, and moves execs by descriptor. */
+/* Init makes each exec's directory in it. */
 static int run_cgroup_delegate(struct run *run, const struct plan_op *op,
 			       struct err *err)
 {
-	int r;
+	char path[CGROUP_PATH_MAX];
+	int fd = openat(run->domain->cgroup.fd[op->hierarchy],
+			cgroup_path(run, op, "", path, sizeof(path)),
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	(void)op;
-	r = open_file(run, PLAN_PIDS, false, "", O_RDONLY | O_DIRECTORY,
-		      SETUP_FD_PIDS);
-	if (r == 0 && fchown(run->fds[SETUP_FD_PIDS], run->base, run->base) < 0)
-		r = -errno;
-	if (r == 0)
-		r = open_file(run, PLAN_MEMORY, true, "tasks", O_WRONLY,
-			      SETUP_FD_MEMORY_TASKS);
-	if (r == 0)
-		r = open_file(run, PLAN_MEMORY, true,
-			      "memory.max_usage_in_bytes", O_RDWR,
-			      SETUP_FD_MEMORY_PEAK);
-	if (r == 0)
-		r = open_file(run, PLAN_MEMORY, true, "memory.oom_control",
-			      O_RDONLY, SETUP_FD_MEMORY_EVENTS);
-	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r, "delegate cgroups");
+	run->fds[op->fd] = fd;
+	if (fd < 0 || fchown(fd, run->base, run->base) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "delegate '%s'", path);
+	return 0;
+}
+
+/*
+ * Init uses these files by descriptor only: it has no right to open them. A
+ * high-water mark that can't be reset (before Linux 6.12) is only read.
+ */
+static int run_cgroup_open(struct run *run, const struct plan_op *op,
+			   struct err *err)
+{
+	char path[CGROUP_PATH_MAX];
+	int dir_fd = run->domain->cgroup.fd[op->hierarchy];
+	int fd;
+
+	(void)cgroup_path(run, op, op->file, path, sizeof(path));
+	fd = openat(dir_fd, path,
+		    (op->writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES && op->optional)
+		fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && !(errno == ENOENT && op->optional))
+		return err_set(err, ERR_INTERNAL, errno, "open '%s'", path);
+	run->fds[op->fd] = fd;
 	return 0;
 }
 
@@ -401,35 +419,26 @@ static int run_launched(struct run *run, const struct plan_op *op,
 	return 0;
 }
 
-/* Init moves itself, through the descriptor that it gets here. */
-static int run_cgroup_join(struct run *run, const struct plan_op *op,
-			   struct err *err)
-{
-	static const enum setup_fd which[] = {
-		[PLAN_MEMORY] = SETUP_FD_JOIN_MEMORY,
-		[PLAN_PIDS] = SETUP_FD_JOIN_PIDS,
-		[PLAN_CPU] = SETUP_FD_JOIN_CPU,
-	};
-	int r;
-
-	r = open_file(run, op->controller, false, "tasks", O_WRONLY,
-		      which[op->controller]);
-	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r, "open a cgroup's tasks");
-	return 0;
-}
-
 static int run_setup(struct run *run, const struct plan_op *op, struct err *err)
 {
 	struct setup *setup = run->setup;
+	int fds[ARRAY_SIZE(run->fds)];
+	unsigned int num = 0;
 	int r;
 
 	(void)op;
+	for (uint32_t i = 0; i < SETUP_NUM_FDS + setup->num_binds; i++) {
+		if (run->fds[i] < 0)
+			continue;
+		fds[num++] = run->fds[i];
+		if (i < SETUP_NUM_FDS)
+			setup->fds |= 1u << i;
+	}
 	(void)snprintf(setup->hostname, sizeof(setup->hostname), "sandbox");
 	setup->pids = run->spec->limits.pids;
 	setup->nofile = run->spec->limits.nofile;
-	r = fdpass_send(run->init_fd, setup, SETUP_BYTES(setup->num_binds),
-			run->fds, SETUP_NUM_FDS + setup->num_binds);
+	r = fdpass_send(run->init_fd, setup, SETUP_BYTES(setup->num_binds), fds,
+			num);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "send init its setup");
 	return 0;
@@ -470,11 +479,13 @@ static int run_nothing(struct run *run, const struct plan_op *op,
 static int (*const steps[])(struct run *, const struct plan_op *,
 			    struct err *) = {
 	[PLAN_LISTEN] = run_listen,
+	[PLAN_CGROUP_MAKE] = run_cgroup_make,
+	[PLAN_CGROUP_ENABLE] = run_cgroup_enable,
 	[PLAN_CGROUP_CLONE] = run_cgroup_clone,
 	[PLAN_LAUNCH] = run_launch,
-	[PLAN_CGROUP_MAKE] = run_cgroup_make,
 	[PLAN_CGROUP_LIMIT] = run_cgroup_limit,
 	[PLAN_CGROUP_DELEGATE] = run_cgroup_delegate,
+	[PLAN_CGROUP_OPEN] = run_cgroup_open,
 	[PLAN_LAYER] = run_layer,
 	[PLAN_ROOT] = run_nothing,
 	[PLAN_DEV] = run_dev,
@@ -483,7 +494,6 @@ static int (*const steps[])(struct run *, const struct plan_op *,
 	[PLAN_BIND] = run_bind,
 	[PLAN_VOLUME] = run_volume,
 	[PLAN_LAUNCHED] = run_launched,
-	[PLAN_CGROUP_JOIN] = run_cgroup_join,
 	[PLAN_SETUP] = run_setup,
 	[PLAN_READY] = run_ready,
 };
@@ -520,6 +530,7 @@ int run_plan(struct native *native, const struct plan *plan,
 		.spec = spec,
 		.base = domain->base + sandbox->slot * SLOT_IDS,
 		.init_fd = -1,
+		.clone_fd = -1,
 		.setup = &setup,
 	};
 	int r = 0;
@@ -532,6 +543,7 @@ int run_plan(struct native *native, const struct plan *plan,
 	if (r < 0)
 		undo(&run);
 	close_later(native, &run.init_fd);
+	close_later(native, &run.clone_fd);
 	for (unsigned int i = 0; i < ARRAY_SIZE(run.fds); i++)
 		close_later(native, &run.fds[i]);
 	return r;

@@ -67,15 +67,11 @@ static void every_wall_is_in_every_plan(void **state)
 		PLAN_ROOT,   PLAN_DEV,          PLAN_SYS,    PLAN_SHM,
 		PLAN_BIND,   PLAN_LAUNCHED,     PLAN_SETUP,  PLAN_READY,
 	};
-	unsigned int joins = 0;
 
 	(void)state;
 	plan_make(&spec, &host, &plan);
 	for (size_t i = 0; i < sizeof(walls) / sizeof(walls[0]); i++)
 		(void)position(walls[i]);
-	for (unsigned int i = 0; i < plan.num; i++)
-		joins += plan.ops[i].kind == PLAN_CGROUP_JOIN;
-	assert_int_equal(joins, PLAN_NUM_CONTROLLERS);
 }
 
 static void init_is_limited_before_it_is_set_up(void **state)
@@ -83,36 +79,18 @@ static void init_is_limited_before_it_is_set_up(void **state)
 	(void)state;
 	plan_make(&spec, &host, &plan);
 	assert_true(position(PLAN_LAUNCH) < position(PLAN_LAUNCHED));
-	assert_true(position(PLAN_CGROUP_LIMIT) < position(PLAN_CGROUP_JOIN));
-	assert_true(position(PLAN_CGROUP_JOIN) < position(PLAN_SETUP));
 	assert_int_equal(position(PLAN_READY), plan.num - 1);
 }
 
-static void limits_reach_their_files(void **state)
+static void limits_reach_their_mounts(void **state)
 {
-	bool memory = false, pids = false, quota = false;
-
 	(void)state;
-	spec.limits.memory_bytes = 100 << 20;
 	spec.limits.disk_bytes = 10 << 20;
-	spec.limits.pids = 33;
+	spec.limits.shm_bytes = 5 << 20;
 	spec.limits.cpu_milli = 1500;
 	plan_make(&spec, &host, &plan);
-	for (unsigned int i = 0; i < plan.num; i++) {
-		const struct plan_op *op = &plan.ops[i];
-
-		if (op->kind != PLAN_CGROUP_LIMIT)
-			continue;
-		if (op->payload &&
-		    strcmp(op->file, "memory.limit_in_bytes") == 0)
-			memory = op->value == 100 << 20;
-		if (strcmp(op->file, "pids.max") == 0)
-			pids = op->value == 34; /* with init */
-		if (strcmp(op->file, "cpu.cfs_quota_us") == 0)
-			quota = op->value == 150000;
-	}
-	assert_true(memory && pids && quota);
 	assert_int_equal(plan.ops[position(PLAN_LAYER)].value, 10 << 20);
+	assert_int_equal(plan.ops[position(PLAN_SHM)].value, 5 << 20);
 	/* 1.5 processors are seen as two. */
 	assert_int_equal(plan.ops[position(PLAN_SYS)].value, 2);
 }
@@ -254,7 +232,7 @@ int main(void)
 		cmocka_unit_test_setup(every_wall_is_in_every_plan, good_spec),
 		cmocka_unit_test_setup(init_is_limited_before_it_is_set_up,
 				       good_spec),
-		cmocka_unit_test_setup(limits_reach_their_files, good_spec),
+		cmocka_unit_test_setup(limits_reach_their_mounts, good_spec),
 		cmocka_unit_test_setup(no_more_processors_than_the_host_has,
 				       good_spec),
 		cmocka_unit_test_setup(limits_out_of_range_are_refused,
