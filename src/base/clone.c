@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/*
+ * #syscalls  clone3
+ */
+
 #include "base/clone.h"
 
 #include <sys/syscall.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/*
+ * #syscalls  getdents64 lseek
+ */
+
 #include "base/dir.h"
 
 #include <string.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/*
+ * #syscalls  openat read write close
+ */
+
 #include "base/file.h"
 
 #include <errno.h>

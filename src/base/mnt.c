@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/*
+ * #syscalls  fsopen fsconfig fsmount open_tree mount_setattr move_mount
+ *            umount2 close
+ */
+
 #include "base/mnt.h"
 
 #include <errno.h>

@@ -8,6 +8,10 @@
  * its user needs no access to where it is installed. When it dies it is
  * started again and its sandboxes are destroyed, since nobody could find
  * them. Three deaths within a second of a start, and the broker gives up.
+ *
+ * #syscalls  fork clone wait4 kill pidfd_open socketpair lseek dup2 fcntl
+ *            execveat chdir umask clock_gettime setgroups setresuid
+ *            setresgid
  */
 
 #include <errno.h>

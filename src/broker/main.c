@@ -12,18 +12,26 @@
  *             holder of its id blocks removes their cgroups.
  * Threading:  one thread, one request at a time; never blocks on osbd.
  * Limits:     NATIVE_SANDBOXES_MAX, BROKER_MSG_MAX.
+ *
+ * #syscalls  poll read readlink open openat mkdir flock nanosleep
+ *            clock_nanosleep signalfd4 prlimit64 socket bind listen connect
+ *            fchmod chown lchown lstat newfstatat unlink umask brk mmap
+ *            munmap rt_sigprocmask rt_sigaction rt_sigreturn
+ *            restart_syscall futex getpid gettid tgkill exit_group
  */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <libgen.h>
+#include <linux/filter.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -35,6 +43,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "broker/broker.h"
+#include "confine/confine.h"
 #include "wire/fdpass.h"
 
 #define DEFAULT_CONFIG "/etc/opensandbox/broker.conf"
@@ -59,6 +68,10 @@ static const char usage[] =
 	"  --api-key-file FILE  a line NAME:KEY each; default: no keys\n"
 	"  --ready-fd N         say there 'ready', or what went wrong\n"
 	"  --private            for one user: socket for the owner only\n";
+
+static struct sock_filter broker_filter[] = {
+#include "broker_filter.h"
+};
 
 void ready_say(struct broker *broker, const char *line)
 {
@@ -356,6 +369,16 @@ static int configure(struct broker *broker, const struct arguments *args,
 	return find_programs(broker, config, err);
 }
 
+/* Before the first child: whatever we start can do no more than this. */
+static int confine_self(struct err *err)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    seccomp_load(broker_filter, ARRAY_SIZE(broker_filter)) < 0)
+		return err_set(err, ERR_UNSUPPORTED, errno,
+			       "load the system call filter (needs seccomp)");
+	return 0;
+}
+
 static int start(struct broker *broker, const struct arguments *args,
 		 struct err *err)
 {
@@ -378,6 +401,8 @@ static int start(struct broker *broker, const struct arguments *args,
 		r = native_open(&broker->native, &config, err);
 	if (r == 0)
 		r = open_listener(broker, err);
+	if (r == 0)
+		r = confine_self(err);
 	if (r == 0)
 		r = front_start(broker, err);
 	return r;

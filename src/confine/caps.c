@@ -3,6 +3,8 @@
 /*
  * caps - capability sets by raw system call, so that static binaries need no
  * library. See capabilities(7).
+ *
+ * #syscalls  capset prctl
  */
 
 #include <errno.h>

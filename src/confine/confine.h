@@ -111,4 +111,14 @@ int caps_keep(uint64_t keep);                    /* caps.c */
 int caps_bound(uint64_t keep);                   /* caps.c */
 int seccomp_load_exec(bool has_writable_volume); /* seccomp.c */
 
+/**
+ * seccomp_load() - a process's own filter, generated from its #syscalls notes
+ *
+ * Everything else is EPERM from now on, here and in all children; a number
+ * that the build machine's kernel doesn't know is ENOSYS. Needs no_new_privs.
+ * Does nothing under a sanitizer. Return: 0 or -errno.
+ */
+struct sock_filter;
+int seccomp_load(struct sock_filter *filter, size_t len);
+
 #define CAPS_BIT(cap) (1ull << (cap))

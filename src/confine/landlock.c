@@ -8,6 +8,9 @@
  * root ruleset therefore only keeps device ioctls to /dev, and the user one
  * names where an ordinary program writes. From ABI 6 both also close abstract
  * sockets and signals to processes outside. See landlock(7).
+ *
+ * #syscalls  landlock_create_ruleset landlock_add_rule
+ *            landlock_restrict_self openat close
  */
 
 #include <errno.h>

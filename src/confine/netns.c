@@ -4,6 +4,8 @@
  * netns - what a sandbox finds as its network: lo and nothing else
  *
  * See network_namespaces(7), rtnetlink(7).
+ *
+ * #syscalls  socket ioctl sendto recvfrom openat write close
  */
 
 #include <errno.h>

@@ -5,6 +5,8 @@
  * read-only
  *
  * See proc(5).
+ *
+ * #syscalls  open_tree move_mount mount_setattr openat close
  */
 
 #include <errno.h>

@@ -4,6 +4,8 @@
  * root - a root directory with nothing in it
  *
  * See pivot_root(2).
+ *
+ * #syscalls  mount pivot_root umount2 mkdirat fchdir chdir
  */
 
 #include <errno.h>

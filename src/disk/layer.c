@@ -14,6 +14,8 @@
  * The last close of a file system writes back what is dirty, a tenth of a
  * second for 100 MB. Shut down first, it drops the data instead; and a child
  * does it, so that the next request needn't wait.
+ *
+ * #syscalls  openat ioctl fstatfs clone fork close_range exit_group
  */
 
 #include <errno.h>

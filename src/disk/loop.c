@@ -18,6 +18,8 @@
  * be taken or removed by others at any time; then we take the next.
  *
  * See loop(4).
+ *
+ * #syscalls  openat mkdir renameat unlinkat ioctl close
  */
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  *
  * Purpose:    what memory can't hold: a file system of exact size per
  *             sandbox, ready to be mounted under its root.
- * Process:    root with two capabilities; started by the broker when somebody
+ * Process:    root with one capability; started by the broker when somebody
  *             first wants a layer, gone when none has been there for a while.
  * Input from: the broker, trusted (wire/disk_msg.h). Nothing of a sandbox:
  *             file systems are made here and only the kernel reads them.
@@ -15,11 +15,17 @@
  *             dies it closes all and leaves.
  * Threading:  one thread; a child per close.
  * Limits:     LAYERS_MAX.
+ *
+ * #syscalls  poll read write close fcntl fstatfs statfs openat mkdir
+ *            signalfd4 wait4 shutdown brk mmap munmap rt_sigprocmask
+ *            rt_sigaction rt_sigreturn restart_syscall getpid gettid tgkill
+ *            exit_group
  */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
@@ -38,6 +44,10 @@
 #include "disk/disk.h"
 #include "wire/disk_msg.h"
 #include "wire/fdpass.h"
+
+static struct sock_filter disk_filter[] = {
+#include "disk_filter.h"
+};
 
 /* Without a layer for so long, it leaves; with only a spare one, it drops it. */
 #define QUIET_MS 1000
@@ -78,9 +88,10 @@ static int start(struct disk *disk, struct err *err)
 	r = open_files(disk, err);
 	if (r == 0)
 		r = loop_open(&disk->loops, err);
-	/* SYS_ADMIN: loop devices, mounts. CHOWN is mke2fs's, for its root. */
+	/* For loop devices and mounts. */
 	if (r == 0 && (caps_keep(CAPS_BIT(CAP_SYS_ADMIN)) < 0 ||
-		       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0))
+		       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		       seccomp_load(disk_filter, ARRAY_SIZE(disk_filter)) < 0))
 		r = err_set(err, ERR_INTERNAL, errno, "drop privileges");
 	return r;
 }

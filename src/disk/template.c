@@ -8,6 +8,19 @@
  * and with nothing held back for root: the overlay above it writes as root.
  *
  * See ext4(5), mke2fs(8).
+ *
+ * #syscalls  openat ftruncate pread64 lseek sendfile clone fork vfork wait4
+ *            dup2 close_range execve
+ *
+ * and of mke2fs, which is under our filter:
+ *
+ * #syscalls  access arch_prctl brk close exit_group fallocate fstat fsync
+ *            fdatasync getegid geteuid getgid getpid getppid getrandom
+ *            gettid getuid futex ioctl lstat mmap mprotect munmap
+ *            newfstatat openat open stat readv writev prctl pread64
+ *            prlimit64 pwrite64 read readlink rseq set_robust_list
+ *            set_tid_address uname write clock_gettime time gettimeofday
+ *            sysinfo
  */
 
 #include <endian.h>
@@ -78,7 +91,8 @@ __attribute__((noreturn)) static void exec_mke2fs(int file_fd, uint32_t inodes)
 		"/proc/self/fd/3",
 		NULL
 	};
-	char *const envp[] = { (char[]){ "MKE2FS_CONFIG=/dev/null" }, NULL };
+	/* None: the defaults that are built in. */
+	char *const envp[] = { (char[]){ "MKE2FS_CONFIG=/nonexistent" }, NULL };
 
 	(void)snprintf(count, sizeof(count), "%u", inodes);
 	if (dup2(file_fd, 3) < 0 || close_range(4, ~0u, 0) < 0)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/*
+ * #syscalls  openat newfstatat fstat lseek sendfile
+ */
+
 #include "files/get.h"
 
 #include <errno.h>

@@ -13,17 +13,27 @@
  * See:        wire/files_msg.h
  *
  * Exit status: 0 when the reply says done and all content was sent, else 1.
+ *
+ * #syscalls  brk mmap munmap read write close newfstatat fstat getrandom
+ *            readlink rt_sigreturn restart_syscall exit_group umask
  */
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/filter.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cleanup.h"
+#include "confine/confine.h"
 #include "files/get.h"
 #include "files/put.h"
 #include "files/reply.h"
+
+static struct sock_filter files_filter[] = {
+#include "files_filter.h"
+};
 
 /* A whole number up to @max in @base; no sign, blank or prefix. */
 static int parse_number(const char *text, int base, uint64_t max,
@@ -96,7 +106,10 @@ int main(int argc, char **argv)
 	int r;
 
 	(void)umask(0); /* the modes asked for are exact */
-	if (argc == 6 && strcmp(argv[1], "put") == 0)
+	r = seccomp_load(files_filter, ARRAY_SIZE(files_filter));
+	if (r < 0)
+		r = err_set(&err, ERR_INTERNAL, -r, "load the filter");
+	else if (argc == 6 && strcmp(argv[1], "put") == 0)
 		r = run_put(argv, &err);
 	else if (argc == 5 && strcmp(argv[1], "get") == 0)
 		r = run_get(argv, &err);

@@ -11,6 +11,9 @@
  * Everything happens relative to the fd of the directory, so that somebody
  * who renames directories meanwhile can't make us write elsewhere than the
  * temporary file went. All paths are the sandbox's own: its root is ours.
+ *
+ * #syscalls  openat mkdirat fchownat fchown fchmod newfstatat readlinkat
+ *            renameat unlinkat splice
  */
 
 #include "files/put.h"

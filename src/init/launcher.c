@@ -11,7 +11,8 @@
  *   isolate_user     own user namespace, made as the block's base uid; the
  *                    broker writes its maps (256 slots of 65,536 ids)
  *   isolate_net      own network namespace; it can never return to the host's
- *   isolate_caps     five capabilities, valid in the domain only
+ *   isolate_caps     five capabilities, valid in the domain only; a filter
+ *                    of the calls that launcher and sandboxes need
  *
  * Then it clones a sandbox per LAUNCHER_CLONE: as a uid of the slot's own (its
  * number, an id of slot 0), so that per-user counts differ and nobody inside,
@@ -29,11 +30,15 @@
  * with the host's and refuse when equal.
  *
  * See user_namespaces(7), clone(2), pivot_root(2).
+ *
+ * #syscalls  clone3 unshare setns mount prctl setresuid setresgid setgroups
+ *            prlimit64 sched_setaffinity openat newfstatat poll
  */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/securebits.h>
 #include <poll.h>
@@ -156,6 +161,10 @@ static int isolate_net(struct launcher *l)
 	return r;
 }
 
+static struct sock_filter launcher_filter[] = {
+#include "init_filter.h"
+};
+
 static int isolate_caps(void)
 {
 	const struct rlimit pending = { PENDING_SIGNALS, PENDING_SIGNALS };
@@ -167,6 +176,10 @@ static int isolate_caps(void)
 	r = caps_keep(CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) |
 		      CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_NET_ADMIN) |
 		      CAPS_BIT(CAP_DAC_OVERRIDE));
+	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		r = -errno;
+	if (r == 0)
+		r = seccomp_load(launcher_filter, ARRAY_SIZE(launcher_filter));
 	if (r < 0)
 		return r;
 	/* Last: a change of ids or capabilities would have cleared it. */

@@ -13,6 +13,10 @@
  * a link in a volume could put a mount over /proc.
  *
  * See pivot_root(2), move_mount(2), Documentation/filesystems/sharedsubtree.
+ *
+ * #syscalls  unshare pivot_root umount2 sethostname setfsuid setfsgid chdir
+ *            fchdir mkdir openat openat2 write dup3 close_range fcntl prctl
+ *            newfstatat fstat
  */
 
 #include <errno.h>

@@ -10,6 +10,8 @@
  *             message that no honest init sends breaks the link.
  * Ownership:  owns the socket and the execs.
  * Limits:     INIT_EXECS_MAX execs, INIT_MSG_MAX bytes per message.
+ *
+ * #syscalls  connect close socket: unix
  */
 
 #include "sandbox/init_link.h"

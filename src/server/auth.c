@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/*
+ * #syscalls  read close getsockopt
+ */
+
 #include "server/auth.h"
 
 #include <errno.h>

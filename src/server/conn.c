@@ -19,6 +19,9 @@
  *             reference to its request.
  * Limits:     SERVER_CONNS_MAX connections; HTTP_HEAD_MAX and one read of
  *             input, CONN_OUT_MAX of output each; the deadlines below.
+ *
+ * #syscalls  recvfrom sendto recvmsg sendmsg read readv write writev close
+ *            shutdown
  */
 
 #include "server/conn.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/*
+ * #syscalls  accept4 fcntl ioctl
+ */
+
 #include "server/listen.h"
 
 #include <errno.h>

@@ -15,6 +15,8 @@
  * Ownership:  owns our ends of the pipes; the far ends are closed as soon as
  *             init has them.
  * Limits:     RUN_STDIN_MAX bytes wait for stdin; output is never kept.
+ *
+ * #syscalls  pipe2 fcntl fchmod read write close
  */
 
 #include "server/run.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/*
+ * #syscalls  sendmsg recvmsg close
+ */
+
 #include "wire/fdpass.h"
 
 #include <assert.h>

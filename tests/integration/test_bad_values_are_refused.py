@@ -124,7 +124,7 @@ API_CASES = [
     {"resourceLimits": {"memory": "512Mi", "cpu": "0"}},
     {"resourceLimits": {"pids": "0"}},
     {"resourceLimits": {"disk": "x"}},
-    {"resourceLimits": {"disk": "10Gi"}},
+    {"resourceLimits": {"disk": "1k"}},
     {"resourceLimits": {"shm": "1Gi"}},
     {"resourceLimits": {"nofile": "5"}},
     {"resourceLimits": "512Mi"},

@@ -17,6 +17,9 @@
  *
  * A block's directories belong to whoever holds its lease: leftovers of a
  * crashed broker are killed and removed before use. See cgroups(7).
+ *
+ * #syscalls  open openat mkdirat unlinkat fchownat read write nanosleep
+ *            clock_nanosleep
  */
 
 #include <dirent.h>

@@ -5,6 +5,9 @@
  *
  * It is started when somebody first wants one, and leaves when none has been
  * there for a while, so a request that finds it gone starts another.
+ *
+ * #syscalls  clone fork wait4 socketpair dup2 fcntl execve close_range
+ *            mkdir epoll_ctl
  */
 
 #include <errno.h>

@@ -9,6 +9,9 @@
  *
  * The launcher (see init/launcher.c) is started with the block. When it dies,
  * its sandboxes live on as an orphaned domain and the name gets a new block.
+ *
+ * #syscalls  clone fork wait4 kill pidfd_open socketpair dup2 execveat
+ *            flock poll openat mkdir epoll_ctl umount2
  */
 
 #include <errno.h>

@@ -6,6 +6,9 @@
  * A child makes the namespace and waits; we write its maps as the host's
  * root, keep the namespace by descriptor, and let the child go.
  * See mount_setattr(2), user_namespaces(7).
+ *
+ * #syscalls  unshare clone fork wait4 kill socketpair shutdown read openat
+ *            exit_group
  */
 
 #include <errno.h>

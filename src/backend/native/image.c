@@ -16,6 +16,10 @@
  *   sys/<n>        a /sys that shows n processors; made when first asked
  *   s/<block>-<slot>/<i>   mount i of one slot: 0 the image, id-mapped, then
  *                  the binds; kept, since a slot is used again and again
+ *
+ * #syscalls  mkdirat fchownat fchmodat openat symlinkat mknodat readlinkat
+ *            sendfile getdents64 newfstatat lstat access faccessat
+ *            faccessat2 dup
  */
 
 #include <dirent.h>

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/*
+ * #syscalls  unshare mount mkdir chown chmod openat epoll_create1 epoll_ctl
+ *            epoll_wait memfd_create pread64 fcntl fchmod unlinkat waitid
+ *            pidfd_send_signal
+ */
+
 #include "backend/native/native.h"
 
 #include <dirent.h>

@@ -10,6 +10,10 @@
  *
  * While the launcher clones, the steps between PLAN_LAUNCH and PLAN_LAUNCHED
  * run here beside it.
+ *
+ * #syscalls  socket bind listen fchmod fchown fchownat fchmodat mkdirat
+ *            openat sched_setaffinity getcpu kill waitid pidfd_open
+ *            pidfd_send_signal
  */
 
 #include <assert.h>

@@ -16,6 +16,8 @@
  * a directory of the caller's can be worked in. Its files stay the caller's
  * on the host, which is why no set-user-ID bit may be set from inside (see
  * confine/volume.syscalls).
+ *
+ * #syscalls  open openat readlink fstat newfstatat faccessat faccessat2
  */
 
 #include <errno.h>
