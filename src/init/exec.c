@@ -35,18 +35,15 @@
 #include "base/cleanup.h"
 #include "base/clone.h"
 #include "base/file.h"
-#include "base/rd.h"
 #include "confine/confine.h"
 #include "init/init.h"
+#include "init/request.h"
 
 /* Enough for execve's path joining; the filter and glibc need little more. */
 #define CHILD_STACK_BYTES (32 * 1024)
 
 struct start {
-	const struct init_exec *req;
-	const char *cwd;
-	char *argv[INIT_ARGS_MAX + 1];
-	char *envp[INIT_ARGS_MAX + 1];
+	struct request req;
 	int stdio[3];
 	int pids_tasks_fd, memory_tasks_fd;
 	int files_fd;
@@ -100,43 +97,6 @@ static int make_cgroups(const struct init *init, struct exec *exec)
 	(void)snprintf(path, sizeof(path), "%s/tasks", name);
 	exec->tasks_fd = openat(init->pids_fd, path, O_WRONLY | O_CLOEXEC);
 	return exec->tasks_fd < 0 ? -errno : 0;
-}
-
-/* Splits what came into argv and envp, in place. */
-static int parse(struct init *init, size_t len, struct start *start)
-{
-	const struct init_exec *req = (const void *)init->msg;
-	struct rd rd;
-
-	if (len < sizeof(*req) || req->argc == 0 || req->argc > INIT_ARGS_MAX ||
-	    req->envc > INIT_ARGS_MAX)
-		return -EPROTO;
-	rd_init(&rd, init->msg + sizeof(*req), len - sizeof(*req));
-	start->req = req;
-	start->cwd = rd_str(&rd, PATH_MAX - 1);
-	for (uint32_t i = 0; i < req->argc; i++)
-		start->argv[i] = (char *)(uintptr_t)rd_str(&rd, INIT_MSG_MAX);
-	for (uint32_t i = 0; i < req->envc; i++)
-		start->envp[i] = (char *)(uintptr_t)rd_str(&rd, INIT_MSG_MAX);
-	start->argv[req->argc] = NULL;
-	start->envp[req->envc] = NULL;
-	return rd_done(&rd) ? 0 : -EPROTO;
-}
-
-static int place_streams(const struct init_exec *req, const int *fds,
-			 unsigned int num_fds, int stdio[static 3])
-{
-	unsigned int used = 0;
-
-	for (int i = 0; i < 3; i++) {
-		stdio[i] = -1;
-		if (!(req->flags & (1u << i)))
-			continue;
-		if (used == num_fds)
-			return -EPROTO;
-		stdio[i] = fds[used++];
-	}
-	return used == num_fds ? 0 : -EPROTO;
 }
 
 static void take_stdio(struct start *start)
@@ -201,7 +161,7 @@ static int join_cgroups(const struct start *start)
 __attribute__((noreturn)) static void child(void *arg)
 {
 	struct start *start = arg;
-	const bool files = start->req->flags & INIT_EXEC_FILES;
+	const bool files = start->req.head->flags & INIT_EXEC_FILES;
 	sigset_t none;
 	int r;
 
@@ -218,18 +178,18 @@ __attribute__((noreturn)) static void child(void *arg)
 	if (r == 0) {
 		/* As the user, so that permissions count. */
 		start->stage = INIT_STAGE_CWD;
-		r = chdir(start->cwd) < 0 ? -errno : 0;
+		r = chdir(start->req.cwd) < 0 ? -errno : 0;
 	}
 	if (r == 0) {
 		start->stage = INIT_STAGE_EXEC;
 		if (files)
 			r = (int)syscall(SYS_execveat, start->files_fd, "",
-					 start->argv, start->envp,
+					 start->req.argv, start->req.envp,
 					 AT_EMPTY_PATH) < 0
 				    ? -errno
 				    : 0;
 		else
-			r = -exec_in_path(start->argv, start->envp);
+			r = -exec_in_path(start->req.argv, start->req.envp);
 	}
 	start->sys = -r;
 	_exit(127);
@@ -303,14 +263,14 @@ static int start_program(struct init *init, struct start *start,
 	int r;
 
 	start->stage = INIT_STAGE_CONFINE;
-	r = ruleset_of(init, start->req->uid, &start->confine.ruleset_fd);
+	r = ruleset_of(init, start->req.head->uid, &start->confine.ruleset_fd);
 	if (r < 0)
 		return r;
 	start->stage = INIT_STAGE_CGROUP;
 	r = make_cgroups(init, exec);
 	if (r == 0) {
 		start->stage = INIT_STAGE_SPAWN;
-		begin(init, exec, start->req);
+		begin(init, exec, start->req.head);
 		exec->pid = spawn(start, exec);
 		r = exec->pid < 0 ? exec->pid : -start->sys;
 		if (exec->pid > 0 && start->sys)
@@ -338,17 +298,17 @@ static int prepare(struct init *init, size_t len, int *fds,
 {
 	int r;
 
-	r = parse(init, len, start);
+	r = request_parse(init->msg, len, &start->req);
 	if (r < 0)
 		return r;
-	if (exec_find(init, start->req->exec_id))
+	if (exec_find(init, start->req.head->exec_id))
 		return -EEXIST;
 	start->memory_tasks_fd = init->memory_tasks_fd;
 	start->files_fd = init->files_fd;
-	start->confine.uid = start->req->uid;
-	start->confine.gid = start->req->gid;
+	start->confine.uid = start->req.head->uid;
+	start->confine.gid = start->req.head->gid;
 	start->confine.nofile = init->nofile;
-	return place_streams(start->req, fds, num_fds, start->stdio);
+	return request_streams(start->req.head, fds, num_fds, start->stdio);
 }
 
 void exec_start(struct init *init, size_t len, int *fds, unsigned int num_fds)

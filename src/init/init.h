@@ -8,6 +8,7 @@
  *   launcher.c  role 1: one per domain; clones sandboxes, keeps spare netns
  *   setup.c     role 2, once: from clone to a closed sandbox
  *   serve.c     role 2, then: connections, messages, deadlines, the loop
+ *   request.c   what osbd may ask init to start
  *   exec.c      start one program in its cgroups
  *   reap.c      statuses and counters
  *   verdict.c   why an exec ended

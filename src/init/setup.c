@@ -73,15 +73,11 @@ static int receive_setup(int sock_fd, struct setup *setup, struct fdset *fds)
 	int r;
 
 	r = fdpass_recv(sock_fd, setup, sizeof(*setup), 0, &len, fds);
-	if (r < 0)
-		return r;
-	if (len < SETUP_BYTES(0) || setup->num_binds > SETUP_BINDS_MAX ||
-	    len != SETUP_BYTES(setup->num_binds) ||
-	    fds->num != (unsigned int)__builtin_popcount(setup->fds) +
-				setup->num_binds)
-		return -EPROTO;
-	place_fds(setup, fds);
-	return 0;
+	if (r == 0)
+		r = setup_check(setup, len, fds->num);
+	if (r == 0)
+		place_fds(setup, fds);
+	return r;
 }
 
 static int attach_kernel_trees(const struct fdset *fds, int proc_fd)

@@ -235,28 +235,39 @@ static int connect_to(int dir_fd, const char *id, int *ret_fd, struct err *err)
 	return 0;
 }
 
-int init_link_open(const struct poller *poller, int dir_fd, const char *id,
-		   struct init_link **ret_link, struct err *err)
+int init_link_new(const struct poller *poller, int fd,
+		  struct init_link **ret_link)
 {
 	struct init_link *link auto_free = calloc(1, sizeof(*link));
-	int fd auto_fd = -1;
-	int r;
 
 	if (!link)
-		return err_set(err, ERR_INTERNAL, ENOMEM, "connect to init");
+		return -ENOMEM;
 	/* Ids of an earlier connection must not look like ours. */
 	if (getrandom(&link->last_exec_id, sizeof(link->last_exec_id), 0) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "getrandom");
-	r = connect_to(dir_fd, id, &fd, err);
-	if (r < 0)
-		return r;
+		return -errno;
 	link->poller = poller;
 	link->watch =
 		poller->add(poller->loop, fd, POLLER_READ, on_ready, link);
 	if (!link->watch)
-		return err_set(err, ERR_INTERNAL, ENOMEM, "connect to init");
-	link->fd = take_fd(&fd);
+		return -ENOMEM;
+	link->fd = fd;
 	*ret_link = take_ptr(link);
+	return 0;
+}
+
+int init_link_open(const struct poller *poller, int dir_fd, const char *id,
+		   struct init_link **ret_link, struct err *err)
+{
+	int fd auto_fd = -1;
+	int r;
+
+	r = connect_to(dir_fd, id, &fd, err);
+	if (r < 0)
+		return r;
+	r = init_link_new(poller, fd, ret_link);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "connect to init");
+	(void)take_fd(&fd);
 	return 0;
 }
 

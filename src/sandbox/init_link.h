@@ -47,6 +47,15 @@ struct exec_spec {
 int init_link_open(const struct poller *poller, int dir_fd, const char *id,
 		   struct init_link **ret_link, struct err *err);
 
+/**
+ * init_link_new() - the same over a socket that is connected already
+ * @fd: non-blocking; taken on success
+ *
+ * Return: 0 or -errno.
+ */
+int init_link_new(const struct poller *poller, int fd,
+		  struct init_link **ret_link);
+
 /** init_link_close() - every exec is lost (and told so); NULL is fine */
 void init_link_close(struct init_link *link);
 

@@ -105,8 +105,8 @@ static int read_all(int fd, char *text, size_t size, size_t *ret_len)
 	return 0;
 }
 
-static int parse_keys(struct keys *keys, const char *text, size_t len,
-		      struct err *err)
+static int add_lines(struct keys *keys, const char *text, size_t len,
+		     struct err *err)
 {
 	unsigned int line_number = 0;
 
@@ -131,29 +131,38 @@ static int parse_keys(struct keys *keys, const char *text, size_t len,
 	return 0;
 }
 
-int keys_load(int fd, struct keys *ret_keys, struct err *err)
+int keys_parse(const char *text, size_t len, struct keys *ret_keys,
+	       struct err *err)
 {
-	char *text auto_free = malloc(KEYS_FILE_MAX);
 	struct keys keys = { .key = calloc(KEYS_MAX, sizeof(struct key)) };
-	size_t len = 0;
 	int r;
 
-	if (!text || !keys.key) {
-		free(keys.key);
+	if (!keys.key)
 		return err_set(err, ERR_INTERNAL, ENOMEM, "read the key file");
-	}
-	r = read_all(fd, text, KEYS_FILE_MAX, &len);
-	if (r < 0)
-		r = err_set(err, ERR_INVALID, -r, "read the key file");
-	else
-		r = parse_keys(&keys, text, len, err);
-	explicit_bzero(text, KEYS_FILE_MAX);
+	r = add_lines(&keys, text, len, err);
 	if (r < 0) {
 		keys_deinit(&keys);
 		return r;
 	}
 	*ret_keys = keys;
 	return 0;
+}
+
+int keys_load(int fd, struct keys *ret_keys, struct err *err)
+{
+	char *text auto_free = malloc(KEYS_FILE_MAX);
+	size_t len = 0;
+	int r;
+
+	if (!text)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "read the key file");
+	r = read_all(fd, text, KEYS_FILE_MAX, &len);
+	if (r < 0)
+		r = err_set(err, ERR_INVALID, -r, "read the key file");
+	else
+		r = keys_parse(text, len, ret_keys, err);
+	explicit_bzero(text, KEYS_FILE_MAX);
+	return r;
 }
 
 void keys_deinit(struct keys *keys)

@@ -33,6 +33,10 @@ struct keys {
  */
 int keys_load(int fd, struct keys *ret_keys, struct err *err);
 
+/** keys_parse() - the same from @len bytes of text */
+int keys_parse(const char *text, size_t len, struct keys *ret_keys,
+	       struct err *err);
+
 /** keys_deinit() - wipe and free */
 void keys_deinit(struct keys *keys);
 

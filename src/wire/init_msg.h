@@ -23,6 +23,7 @@
 #define INIT_ARGS_MAX 4096 /* argv and envp entries together */
 #define INIT_LEFT_MAX 16   /* processes named in left_running */
 #define INIT_COMM_LEN 16
+#define INIT_WALL_MAX_MS (INT64_MAX / 1000) /* fits when counted in us */
 
 enum init_op {
 	INIT_EXEC = 2,    /* struct init_exec + strings + fds */
@@ -48,10 +49,11 @@ struct init_exec {
 	uint32_t op;
 	uint32_t exec_id; /* chosen by osbd; unique among running execs */
 	uint32_t flags;
-	uint32_t uid, gid; /* inside; no supplementary groups */
+	uint32_t uid, gid; /* inside, below SLOT_IDS; no supplementary groups */
 	uint32_t argc, envc;
 	uint32_t reserved; /* 0 */
-	uint64_t wall_ms;  /* whole tree is killed then; 0: no limit */
+	uint64_t wall_ms;  /* whole tree is killed then; 0: no limit; at most
+			      INIT_WALL_MAX_MS */
 };
 
 enum init_kill_how {

@@ -89,3 +89,22 @@ struct setup_answer {
 	int32_t sys;
 	char where[48];
 };
+
+/**
+ * setup_check() - init: is it whole, and does every string end?
+ * @len:     bytes that came; @num_fds: descriptors with them
+ *
+ * Return: 0 or -EPROTO, as for the other two.
+ */
+int setup_check(const struct setup *in_setup, size_t len, unsigned int num_fds);
+
+/** setup_answer_check() - broker: the same for init's answer */
+int setup_answer_check(const struct setup_answer *in_answer, size_t len);
+
+/**
+ * launcher_answer_check() - broker: the same for a launcher's @op
+ *
+ * `sys` is an errno afterwards: negated it is an error, never a success.
+ */
+int launcher_answer_check(const struct launcher_msg *in_msg, size_t len,
+			  enum launcher_op op);

@@ -95,7 +95,7 @@ static int lease_block(const struct native_config *config,
 		       config->num_blocks);
 }
 
-static int verify_op(int sock_fd, uint32_t op)
+static int verify_op(int sock_fd, enum launcher_op op)
 {
 	struct launcher_msg msg = { 0 };
 	size_t len = 0;
@@ -104,11 +104,9 @@ static int verify_op(int sock_fd, uint32_t op)
 	r = domain_wait(sock_fd, LAUNCHER_TIMEOUT_MS);
 	if (r == 0)
 		r = fdpass_recv(sock_fd, &msg, sizeof(msg), 0, &len, NULL);
-	if (r < 0)
-		return r;
-	if (len != sizeof(msg) || msg.op != op)
-		return -EPROTO;
-	return -msg.sys;
+	if (r == 0)
+		r = launcher_answer_check(&msg, len, op);
+	return r < 0 ? r : -msg.sys;
 }
 
 static int write_maps(const struct domain *domain)

@@ -400,8 +400,8 @@ static int run_launched(struct run *run, const struct plan_op *op,
 	if (r == 0)
 		r = fdpass_recv(run->domain->sock_fd, &msg, sizeof(msg), 0,
 				&len, NULL);
-	if (r == 0 && (len != sizeof(msg) || msg.op != LAUNCHER_CLONED))
-		r = -EPROTO;
+	if (r == 0)
+		r = launcher_answer_check(&msg, len, LAUNCHER_CLONED);
 	/* It may answer later: no way to pair that up again. */
 	if (r < 0 && run->domain->launcher_pid > 0)
 		(void)kill(run->domain->launcher_pid, SIGKILL);
@@ -409,7 +409,6 @@ static int run_launched(struct run *run, const struct plan_op *op,
 	if (r < 0)
 		return err_set(err, ERR_UNAVAILABLE, -r,
 			       "the launcher didn't answer");
-	msg.where[sizeof(msg.where) - 1] = '\0';
 	if (msg.pid && !is_new_child(run->native, msg.pid))
 		return err_set(err, ERR_INTERNAL, 0,
 			       "the launcher named a foreign process");
@@ -459,11 +458,10 @@ static int run_ready(struct run *run, const struct plan_op *op, struct err *err)
 	if (r == 0)
 		r = fdpass_recv(run->init_fd, &answer, sizeof(answer), 0, &len,
 				NULL);
-	if (r == 0 && len != sizeof(answer))
-		r = -EPROTO;
+	if (r == 0)
+		r = setup_answer_check(&answer, len);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "init didn't get ready");
-	answer.where[sizeof(answer.where) - 1] = '\0';
 	if (answer.sys)
 		return err_set(err, ERR_INTERNAL, answer.sys, "init: %s",
 			       answer.where);
