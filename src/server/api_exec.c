@@ -32,12 +32,12 @@
 #include "sandbox/sandbox.h"
 #include "server/api.h"
 #include "server/conn.h"
-#include "server/env.h"
 #include "server/json.h"
 #include "server/reply.h"
 #include "server/run.h"
 #include "server/server.h"
 #include "server/verdict.h"
+#include "server/wish.h"
 
 #define CONTROL_MAX 16384 /* one of our text messages */
 #define PROGRAM_NAME_MAX 128
@@ -210,97 +210,6 @@ static const struct run_ops run_ops = {
 	.done = on_done,
 };
 
-/* What the first message asks for. */
-struct wish {
-	struct strv argv;
-	struct strv env;
-	char cwd[4096];
-	uint32_t uid, gid;
-	int64_t timeout_ms;
-	bool has_stdin;
-	bool bind;
-};
-
-static void wish_deinit(struct wish *wish)
-{
-	strv_deinit(&wish->argv);
-	strv_deinit(&wish->env);
-}
-
-static int read_argv(const json_t *object, struct wish *wish, struct err *err)
-{
-	const json_t *array;
-	const json_t *arg;
-	size_t i;
-
-	if (json_get_array(object, "argv", &array, err) != 0 ||
-	    json_array_size(array) == 0)
-		return err_set(err, ERR_INVALID, 0,
-			       "argv: must be a list of strings, not empty");
-	json_array_foreach(array, i, arg)
-	{
-		if (!json_is_string(arg))
-			return err_set(err, ERR_INVALID, 0,
-				       "argv: must be strings");
-		if (strv_add(&wish->argv, json_string_value(arg)) < 0)
-			return err_set(
-				err, ERR_INVALID, 0,
-				"argv: at most %d arguments and %u bytes",
-				INIT_ARGS_MAX, INIT_MSG_MAX);
-	}
-	return 0;
-}
-
-static int read_env(const json_t *object, struct wish *wish, struct err *err)
-{
-	const json_t *env;
-	const json_t *value;
-	const char *key;
-	int r = json_get_object(object, "env", &env, err);
-
-	if (r != 0)
-		return r < 0 ? r : 0;
-	json_object_foreach((json_t *)(uintptr_t)env, key, value)
-	{
-		if (!json_is_string(value))
-			return err_set(err, ERR_INVALID, 0,
-				       "env '%.100s': must be a string", key);
-		if (strv_set_env(&wish->env, key, json_string_value(value)) < 0)
-			return err_set(err, ERR_INVALID, 0,
-				       "env '%.100s': bad name, or too much",
-				       key);
-	}
-	return 0;
-}
-
-static int read_wish(const json_t *object, const struct spec *spec,
-		     struct wish *wish, struct err *err)
-{
-	const char *user = "sandbox";
-	const char *cwd = ENV_WORKDIR;
-	int r;
-
-	strv_init(&wish->argv, INIT_ARGS_MAX, INIT_MSG_MAX);
-	if (json_get_text(object, "user", &user, err) < 0 ||
-	    json_get_text(object, "cwd", &cwd, err) < 0 ||
-	    json_get_bool(object, "stdin", &wish->has_stdin, err) < 0 ||
-	    json_get_bool(object, "bind", &wish->bind, err) < 0 ||
-	    json_get_int(object, "timeout_ms", 0, INT64_MAX / 1000,
-			 &wish->timeout_ms, err) < 0)
-		return -EINVAL;
-	r = env_user(user, &wish->uid, &wish->gid, err);
-	if (r == 0)
-		r = env_init(&wish->env, spec, wish->uid, err);
-	if (r == 0)
-		r = read_argv(object, wish, err);
-	if (r == 0)
-		r = read_env(object, wish, err);
-	if (r == 0)
-		r = env_path(&wish->env, cwd, wish->cwd, sizeof(wish->cwd),
-			     err);
-	return r;
-}
-
 static int start(struct exec_ws *exec, const struct wish *wish, struct err *err)
 {
 	struct run_spec spec = {
@@ -338,7 +247,7 @@ static void take_wish(struct exec_ws *exec, const json_t *object)
 	struct err err = ERR_NULL;
 	int r;
 
-	r = read_wish(object, &exec->sandbox->spec, &wish, &err);
+	r = wish_read(object, &exec->sandbox->spec, &wish, &err);
 	/* Also a wish that can't be granted ends what is bound to it. */
 	exec->bind = wish.bind;
 	if (r == 0)

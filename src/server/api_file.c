@@ -29,43 +29,23 @@
 #include "server/api.h"
 #include "server/conn.h"
 #include "server/env.h"
+#include "server/file_reply.h"
+#include "server/file_spec.h"
 #include "server/json.h"
 #include "server/multipart.h"
+#include "server/range.h"
 #include "server/reply.h"
 #include "server/run.h"
 #include "server/server.h"
 #include "wire/files_msg.h"
 
-#define PATH_BYTES_MAX 4096
 #define METADATA_MAX 16384
 #define STDIN_HIGH_WATER (256u * 1024)
 
-/* What a helper says, collected and checked. */
 struct helper {
 	struct run *run; /* NULL: none runs */
-	struct files_reply reply;
-	size_t have; /* bytes of the reply so far */
+	struct file_reply said;
 };
-
-/* Takes reply bytes off the front of output; returns how many. */
-static size_t take_reply(struct helper *helper, const uint8_t *data, size_t len)
-{
-	size_t want = sizeof(helper->reply) - helper->have;
-
-	if (len > want)
-		len = want;
-	memcpy((uint8_t *)&helper->reply + helper->have, data, len);
-	helper->have += len;
-	if (helper->have == sizeof(helper->reply))
-		helper->reply.msg[sizeof(helper->reply.msg) - 1] = '\0';
-	return len;
-}
-
-static bool reply_complete(const struct helper *helper)
-{
-	return helper->have == sizeof(helper->reply) &&
-	       helper->reply.magic == FILES_REPLY_MAGIC;
-}
 
 /* The answer to the client when a helper failed or said nonsense. */
 static void reply_helper_error(struct request *req, const struct helper *helper)
@@ -73,19 +53,19 @@ static void reply_helper_error(struct request *req, const struct helper *helper)
 	enum err_kind kind = ERR_INTERNAL;
 	const char *code = "RUNTIME_ERROR";
 
-	if (!reply_complete(helper)) {
+	if (!file_reply_complete(&helper->said)) {
 		reply_error(req, 500, code, "the file helper ended early");
 		return;
 	}
-	if (helper->reply.kind != ERR_NONE)
-		kind = err_kind_from_wire(helper->reply.kind);
+	if (helper->said.msg.kind != ERR_NONE)
+		kind = err_kind_from_wire(helper->said.msg.kind);
 	if (kind == ERR_NOT_FOUND)
 		code = "FILE_NOT_FOUND";
 	else if (kind == ERR_INVALID)
 		code = "INVALID_FILE";
 	/* INTERNAL too: it is the sandbox's inside, not ours. */
 	reply_error(req, (unsigned int)err_http_status(kind), code, "%s",
-		    helper->reply.msg);
+		    helper->said.msg.msg);
 }
 
 static void helper_started(void *ctx, int32_t pid)
@@ -110,13 +90,13 @@ static int start_helper(struct request *req, struct sandbox *sandbox,
 	};
 	int r = 0;
 
-	strv_init(&argv, 16, 2 * PATH_BYTES_MAX);
+	strv_init(&argv, 16, 2 * FILE_PATH_MAX);
 	strv_init(&env, 1, 64);
 	for (; *args && r == 0; args++)
 		r = strv_add(&argv, *args);
 	if (r < 0)
 		return err_set(err, ERR_INVALID, -r, "path");
-	helper->have = 0;
+	helper->said.have = 0;
 	return run_start(req->server, sandbox, &spec, ops, req, &helper->run,
 			 err);
 }
@@ -132,14 +112,6 @@ static void drop_helper(struct helper *helper)
 }
 
 /* --- Upload --------------------------------------------------------------- */
-
-/* What a metadata part said, in the words of osb-files. */
-struct file_spec {
-	char path[PATH_BYTES_MAX];
-	char mode[8];
-	char uid[16];
-	char gid[16];
-};
 
 struct upload {
 	struct sandbox *sandbox; /* a reference */
@@ -183,94 +155,15 @@ static void end_upload(struct request *req, const char *code,
 	upload_free(upload);
 }
 
-/*
- * Names as the image has them; ids as they are. Unknown ones are left out,
- * as clients expect.
- */
-static void owner_to_id(const char *name, const char *nobody, char ret_id[16])
-{
-	static const struct {
-		const char *name;
-		const char *id;
-	} known[] = {
-		{ "root", "0" },   { "daemon", "1" },     { "bin", "2" },
-		{ "sys", "3" },    { "www-data", "33" },  { "users", "100" },
-		{ "staff", "50" }, { "sandbox", "1000" },
-	};
-
-	(void)snprintf(ret_id, 16, "-");
-	if (strcmp(name, nobody) == 0)
-		(void)snprintf(ret_id, 16, "65534");
-	else if (*name && strlen(name) < 6 &&
-		 strspn(name, "0123456789") == strlen(name))
-		(void)snprintf(ret_id, 16, "%s", name);
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (strcmp(name, known[i].name) == 0)
-			(void)snprintf(ret_id, 16, "%s", known[i].id);
-}
-
-/* 644 means 0644: the decimal digits are octal ones. */
-static int mode_to_text(int64_t mode, char ret_text[8], struct err *err)
-{
-	(void)snprintf(ret_text, 8, "%lld", (long long)mode);
-	if (strspn(ret_text, "01234567") != strlen(ret_text))
-		return err_set(err, ERR_INVALID, 0,
-			       "mode %lld: its digits must be octal",
-			       (long long)mode);
-	if (mode == 0)
-		memcpy(ret_text, "-", 2);
-	return 0;
-}
-
-static int copy_path(const char *path, char *ret_path, size_t size,
-		     struct err *err)
-{
-	size_t len = strlen(path);
-
-	if (path[0] != '/' || len >= size)
-		return err_set(err, ERR_INVALID, 0,
-			       "path '%.100s': too long, or not absolute",
-			       path);
-	memcpy(ret_path, path, len + 1);
-	return 0;
-}
-
 static int take_metadata(struct upload *upload, struct err *err)
 {
-	struct strv env auto_clean(strv_deinit) = { 0 };
-	json_t *json auto_json = NULL;
-	const char *path = "";
-	const char *owner = "";
-	const char *group = "";
-	int64_t mode = 0;
-	bool verbatim = false;
-	int r;
+	int r = file_spec_read(buf_data(&upload->metadata),
+			       buf_len(&upload->metadata),
+			       &upload->sandbox->spec, &upload->spec, err);
 
-	json = json_read(buf_data(&upload->metadata),
-			 buf_len(&upload->metadata), err);
-	if (!json || json_get_text(json, "path", &path, err) < 0 ||
-	    json_get_text(json, "owner", &owner, err) < 0 ||
-	    json_get_text(json, "group", &group, err) < 0 ||
-	    json_get_bool(json, "verbatim", &verbatim, err) < 0 ||
-	    json_get_int(json, "mode", 0, 7777, &mode, err) < 0)
-		return -EINVAL;
-	if (*path == '\0')
-		return err_set(err, ERR_INVALID, 0, "path is missing");
-	r = env_init(&env, &upload->sandbox->spec, 0, err);
-	if (r == 0 && verbatim) /* ours: names that hold a '$' */
-		r = copy_path(path, upload->spec.path,
-			      sizeof(upload->spec.path), err);
-	else if (r == 0)
-		r = env_path(&env, path, upload->spec.path,
-			     sizeof(upload->spec.path), err);
 	if (r == 0)
-		r = mode_to_text(mode, upload->spec.mode, err);
-	if (r < 0)
-		return r;
-	owner_to_id(owner, "nobody", upload->spec.uid);
-	owner_to_id(group, "nogroup", upload->spec.gid);
-	upload->has_spec = true;
-	return 0;
+		upload->has_spec = true;
+	return r;
 }
 
 static void upload_output(void *ctx, enum run_stream stream,
@@ -280,7 +173,7 @@ static void upload_output(void *ctx, enum run_stream stream,
 	struct upload *upload = req->state;
 
 	if (stream == RUN_STDOUT)
-		(void)take_reply(&upload->helper, data, len);
+		(void)file_reply_take(&upload->helper.said, data, len);
 }
 
 static void upload_stdin_drained(void *ctx)
@@ -302,8 +195,8 @@ static void upload_done(void *ctx, const struct run_result *result)
 
 	(void)result;
 	upload->helper.run = NULL;
-	if (!reply_complete(&upload->helper) ||
-	    upload->helper.reply.kind != ERR_NONE || !upload->waits) {
+	if (!file_reply_complete(&upload->helper.said) ||
+	    upload->helper.said.msg.kind != ERR_NONE || !upload->waits) {
 		req->ops = NULL;
 		req->state = NULL;
 		reply_helper_error(req, &upload->helper);
@@ -534,19 +427,9 @@ void api_file_upload(struct request *req)
 
 /* --- Download ------------------------------------------------------------- */
 
-struct range {
-	enum {
-		RANGE_NONE,
-		RANGE_FROM,
-		RANGE_LAST
-	} kind;
-	uint64_t first;
-	uint64_t length; /* UINT64_MAX: to the end */
-};
-
 struct download {
 	struct sandbox *sandbox; /* a reference */
-	char path[PATH_BYTES_MAX];
+	char path[FILE_PATH_MAX];
 	struct range range;
 	bool probing; /* only to learn the size */
 	uint64_t sent;
@@ -562,53 +445,6 @@ static void download_free(struct download *download)
 	free(download);
 }
 
-static int parse_u64(const char **text, uint64_t *ret_value)
-{
-	const char *p = *text;
-	uint64_t value = 0;
-
-	if (*p < '0' || *p > '9')
-		return -EINVAL;
-	for (; *p >= '0' && *p <= '9'; p++)
-		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)(*p - '0'),
-					   &value) ||
-		    value > INT64_MAX)
-			return -ERANGE;
-	*text = p;
-	*ret_value = value;
-	return 0;
-}
-
-/* "bytes=a-b", "a-" or "-n"; of several, the first. */
-static int parse_range(const char *text, struct range *ret_range)
-{
-	struct range range = { .kind = RANGE_FROM, .length = UINT64_MAX };
-	uint64_t last;
-
-	if (strncmp(text, "bytes=", 6) != 0)
-		return -EINVAL;
-	text += 6;
-	if (*text == '-') {
-		text++;
-		range.kind = RANGE_LAST;
-		if (parse_u64(&text, &range.length) < 0 || range.length == 0)
-			return -EINVAL;
-	} else {
-		if (parse_u64(&text, &range.first) < 0 || *text++ != '-')
-			return -EINVAL;
-		if (*text && *text != ',') {
-			if (parse_u64(&text, &last) < 0 || last < range.first)
-				return -EINVAL;
-			range.length = last - range.first + 1;
-		}
-	}
-	if (*text && *text != ',')
-		return -EINVAL;
-	*ret_range = range;
-	return 0;
-}
-
 /* A name that any client can read, and the true one if that differs. */
 static void put_disposition(struct buf *out, const char *path)
 {
@@ -616,7 +452,7 @@ static void put_disposition(struct buf *out, const char *path)
 	const char *name = strrchr(path, '/') + 1;
 	bool plain = true;
 
-	buf_init(&value, 4 * PATH_BYTES_MAX);
+	buf_init(&value, 4 * FILE_PATH_MAX);
 	buf_adds(&value, "attachment; filename=\"");
 	for (const char *p = name; *p; p++) {
 		bool ok = *p >= ' ' && *p <= '~' && *p != '"' && *p != '\\';
@@ -638,7 +474,7 @@ static void put_disposition(struct buf *out, const char *path)
 /* The helper has found the file: now the client can be told. */
 static void begin_download(struct request *req, struct download *download)
 {
-	const struct files_reply *reply = &download->helper.reply;
+	const struct files_reply *reply = &download->helper.said.msg;
 	const struct range *range = &download->range;
 	bool partial = range->kind != RANGE_NONE;
 	struct buf *out = reply_head(req, partial ? 206 : 200);
@@ -661,18 +497,6 @@ static void begin_download(struct request *req, struct download *download)
 	reply_head_end(req, false);
 }
 
-/* Is the reply one that a download can begin with? */
-static bool reply_fits(const struct download *download)
-{
-	const struct files_reply *reply = &download->helper.reply;
-	uint64_t first = download->range.first;
-
-	return reply->kind == ERR_NONE && reply->size <= INT64_MAX &&
-	       first <= reply->size && reply->length <= reply->size - first &&
-	       reply->length <= download->range.length &&
-	       (reply->length > 0 || download->range.kind == RANGE_NONE);
-}
-
 static void download_output(void *ctx, enum run_stream stream,
 			    const uint8_t *data, size_t len)
 {
@@ -683,21 +507,22 @@ static void download_output(void *ctx, enum run_stream stream,
 
 	if (stream != RUN_STDOUT || download->probing) {
 		if (stream == RUN_STDOUT)
-			(void)take_reply(helper, data, len);
+			(void)file_reply_take(&helper->said, data, len);
 		return;
 	}
-	if (helper->have < sizeof(helper->reply)) {
-		size_t n = take_reply(helper, data, len);
+	if (helper->said.have < sizeof(helper->said.msg)) {
+		size_t n = file_reply_take(&helper->said, data, len);
 
 		data += n;
 		len -= n;
-		if (reply_complete(helper) && reply_fits(download))
+		if (file_reply_complete(&helper->said) &&
+		    file_reply_fits(&helper->said, &download->range))
 			begin_download(req, download);
 	}
 	if (!req->replied || len == 0)
 		return;
 	/* Never more than promised, whatever the helper says. */
-	left = helper->reply.length - download->sent;
+	left = helper->said.msg.length - download->sent;
 	if (len > left)
 		len = (size_t)left;
 	download->sent += len;
@@ -746,13 +571,13 @@ static void reply_no_range(struct request *req, const struct download *download)
 {
 	reply_error(req, 416, "UNKNOWN",
 		    "the range isn't within the file's %llu bytes",
-		    (unsigned long long)download->helper.reply.size);
+		    (unsigned long long)download->helper.said.msg.size);
 }
 
 /* The size is known: "the last n bytes" become "from byte m". */
 static void go_on_after_probe(struct request *req, struct download *download)
 {
-	uint64_t size = download->helper.reply.size;
+	uint64_t size = download->helper.said.msg.size;
 	struct err err = ERR_NULL;
 
 	if (download->range.length > size)
@@ -770,15 +595,16 @@ static void download_done(void *ctx, const struct run_result *result)
 	struct request *req auto_clean(request_unrefp) = request_ref(ctx);
 	struct download *download = req->state;
 	struct helper *helper = &download->helper;
-	bool ok = reply_complete(helper) && helper->reply.kind == ERR_NONE;
+	bool ok = file_reply_complete(&helper->said) &&
+		  helper->said.msg.kind == ERR_NONE;
 
 	(void)result;
 	helper->run = NULL;
-	if (ok && download->probing && helper->reply.size) {
+	if (ok && download->probing && helper->said.msg.size) {
 		go_on_after_probe(req, download);
 		return;
 	}
-	if (req->replied && download->sent == helper->reply.length)
+	if (req->replied && download->sent == helper->said.msg.length)
 		reply_end(req);
 	else if (req->replied) /* cut: the client must notice */
 		request_abort(req);
@@ -808,7 +634,7 @@ static int read_download(struct request *req, struct download *download,
 			 struct err *err)
 {
 	struct strv env auto_clean(strv_deinit) = { 0 };
-	char path[PATH_BYTES_MAX];
+	char path[FILE_PATH_MAX];
 	int r;
 
 	r = http_query_get(req->head->query, "path", path, sizeof(path));
@@ -844,7 +670,7 @@ void api_file_download(struct request *req)
 	download->range.length = UINT64_MAX;
 	req->ops = &ops;
 	req->state = download;
-	if (in_range && parse_range(in_range, &download->range) < 0) {
+	if (in_range && range_parse(in_range, &download->range) < 0) {
 		reply_error(req, 416, "UNKNOWN", "malformed Range");
 		end_download(req);
 		return;

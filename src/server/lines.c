@@ -33,18 +33,19 @@ static size_t whole_chars(const uint8_t *p, size_t len)
 	return len; /* ends with ASCII, or isn't UTF-8 anyway */
 }
 
-/* Bytes of a line whose end isn't known yet. */
+/*
+ * Bytes of a line whose end isn't known yet. A full buffer waits for what
+ * follows: a line end there makes it a whole line, which must not be told
+ * apart from one that came in one piece.
+ */
 static void add_partial(struct lines *lines, const uint8_t *data, size_t len,
 			lines_fn fn, void *ctx)
 {
 	struct buf *partial = &lines->partial;
 
 	while (len) {
-		size_t n = len < buf_room(partial) ? len : buf_room(partial);
+		size_t n;
 
-		buf_add(partial, data, n);
-		data += n;
-		len -= n;
 		if (buf_room(partial) == 0) {
 			size_t cut = whole_chars(buf_data(partial),
 						 buf_len(partial));
@@ -52,6 +53,10 @@ static void add_partial(struct lines *lines, const uint8_t *data, size_t len,
 			fn(ctx, buf_data(partial), cut);
 			buf_consume(partial, cut);
 		}
+		n = len < buf_room(partial) ? len : buf_room(partial);
+		buf_add(partial, data, n);
+		data += n;
+		len -= n;
 		/* No memory: this piece is all that can be lost. */
 		if (partial->failed)
 			buf_reset(partial);

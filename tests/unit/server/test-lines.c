@@ -76,11 +76,36 @@ static void a_huge_line_comes_in_whole_characters(void **state)
 	assert_memory_equal(seen + LINES_MAX, "\xc3\xa4|", 3);
 }
 
+/* However its bytes arrive: no part is cut off, no empty line is made up. */
+static void a_line_of_the_maximum_is_one_line(void **state)
+{
+	static uint8_t line[LINES_MAX + 1];
+
+	(void)state;
+	memset(line, 'x', LINES_MAX);
+	line[LINES_MAX] = '\n';
+	for (size_t first = LINES_MAX - 1; first <= LINES_MAX + 1; first++) {
+		struct lines lines;
+
+		num_lines = 0;
+		seen[0] = '\0';
+		lines_init(&lines);
+		lines_feed(&lines, line, first, on_line, NULL);
+		lines_feed(&lines, line + first, sizeof(line) - first, on_line,
+			   NULL);
+		lines_end(&lines, on_line, NULL);
+		lines_deinit(&lines);
+		assert_int_equal(num_lines, 1);
+		assert_int_equal(strcspn(seen, "|"), LINES_MAX);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_cut_at_their_ends),
 		cmocka_unit_test(a_huge_line_comes_in_whole_characters),
+		cmocka_unit_test(a_line_of_the_maximum_is_one_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
