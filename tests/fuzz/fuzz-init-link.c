@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * init-link - what a sandbox's init says to osbd
+ *
+ * Input: lines, each a letter and numbers; the first number chooses an exec.
+ * n: start one. k: kill it. S EXEC PID: init says started. F EXEC STAGE SYS:
+ * failed. E EXEC VERDICT EXIT_CODE SIGNAL NUM_LEFT: exited. r BYTES: any other
+ * message. x: the next callback closes the link. e: init closes it.
+ */
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "fake.h"
+#include "fuzz.h"
+#include "sandbox/init_link.h"
+#include "sandbox/strv.h"
+
+#define EXECS 8
+
+/* What osbd's side of one exec has heard. */
+struct heard {
+	bool used, started, over;
+	uint32_t id;
+	struct exec *exec;
+};
+
+static struct heard heard[EXECS];
+static struct init_link *tested;
+static bool close_in_callback;
+static int peer_fd;
+
+static void close_if_asked(void)
+{
+	struct init_link *closing = tested;
+
+	if (!close_in_callback)
+		return;
+	close_in_callback = false;
+	tested = NULL;
+	init_link_close(closing);
+}
+
+static void on_started(void *ctx, int32_t pid)
+{
+	struct heard *h = ctx;
+
+	CHECK(!h->started && !h->over && pid > 0);
+	h->started = true;
+	close_if_asked();
+}
+
+static void on_failed(void *ctx, enum init_stage stage, int sys)
+{
+	struct heard *h = ctx;
+
+	CHECK(!h->started && !h->over && sys >= 0);
+	CHECK(stage >= INIT_STAGE_REQUEST && stage < INIT_NUM_STAGES);
+	h->over = true;
+	close_if_asked();
+}
+
+static void on_exited(void *ctx, const struct init_exited *exited)
+{
+	struct heard *h = ctx;
+
+	CHECK(h->started && !h->over);
+	CHECK(exited->verdict > VERDICT_LOST && exited->verdict < VERDICT_NUM);
+	CHECK(exited->signal >= 0 && exited->signal <= 64);
+	CHECK(exited->exit_code >= -1 && exited->exit_code <= 255);
+	CHECK((exited->signal != 0) == (exited->exit_code == -1));
+	CHECK(exited->num_left <= INIT_LEFT_MAX);
+	for (uint32_t i = 0; i < exited->num_left; i++)
+		CHECK(strnlen(exited->left[i].comm, INIT_COMM_LEN) <
+		      INIT_COMM_LEN);
+	h->over = true;
+	close_if_asked();
+}
+
+static void on_lost(void *ctx)
+{
+	struct heard *h = ctx;
+
+	CHECK(!h->over);
+	h->over = true;
+	close_if_asked();
+}
+
+static const struct exec_ops ops = {
+	.started = on_started,
+	.failed = on_failed,
+	.exited = on_exited,
+	.lost = on_lost,
+};
+
+/* Starts one and reads at init's end under which number. */
+static void start_exec(struct heard *h)
+{
+	struct strv argv auto_clean(strv_deinit) = { 0 };
+	struct strv env auto_clean(strv_deinit) = { 0 };
+	struct exec_spec spec = { .cwd = "/", .argv = &argv, .env = &env };
+	struct init_exec head;
+
+	if (h->used || !tested)
+		return;
+	strv_init(&argv, 4, 64);
+	strv_init(&env, 4, 64);
+	CHECK(strv_add(&argv, "true") == 0);
+	if (init_link_exec(tested, &spec, &ops, h, &h->exec, NULL) < 0) {
+		CHECK(init_link_broken(tested));
+		return;
+	}
+	h->used = true;
+	do { /* kills that nobody read yet come first */
+		CHECK(recv(peer_fd, &head, sizeof(head), 0) > 0);
+	} while (head.op != INIT_EXEC);
+	CHECK(head.argc == 1 && head.envc == 0);
+	h->id = head.exec_id;
+}
+
+/* What init says goes through the socket, and one turn of the loop. */
+static void say(const void *msg, size_t len)
+{
+	if (peer_fd < 0 || len == 0)
+		return;
+	(void)send(peer_fd, msg, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	fake_turn();
+}
+
+static void say_exited(uint32_t id, char *at)
+{
+	struct init_exited msg = { .op = INIT_EXITED, .exec_id = id };
+
+	msg.verdict = (uint32_t)strtoul(at, &at, 10);
+	msg.exit_code = (int32_t)strtol(at, &at, 10);
+	msg.signal = (int32_t)strtol(at, &at, 10);
+	msg.num_left = (uint32_t)strtoul(at, &at, 10);
+	memset(msg.left, 'x', sizeof(msg.left)); /* names without an end */
+	say(&msg, sizeof(msg));
+}
+
+static void say_start(uint8_t letter, uint32_t id, char *at)
+{
+	struct init_started started = { .op = INIT_STARTED, .exec_id = id };
+	struct init_failed failed = { .op = INIT_FAILED, .exec_id = id };
+
+	if (letter == 'S') {
+		started.pid = (int32_t)strtol(at, &at, 10);
+		say(&started, sizeof(started));
+		return;
+	}
+	failed.stage = (uint32_t)strtoul(at, &at, 10);
+	failed.sys = (int32_t)strtol(at, &at, 10);
+	say(&failed, sizeof(failed));
+}
+
+static void act(char *line)
+{
+	char *at = line + 1;
+	unsigned long which = strtoul(at, &at, 10);
+	struct heard *h = &heard[which % EXECS];
+	uint32_t id = which < EXECS ? h->id : (uint32_t)which;
+
+	switch (*line) {
+	case 'n':
+		start_exec(h);
+		break;
+	case 'k':
+		if (h->used && !h->over)
+			exec_kill(h->exec, INIT_KILL_TREE, 9);
+		break;
+	case 'S':
+	case 'F':
+		say_start((uint8_t)*line, id, at);
+		break;
+	case 'E':
+		say_exited(id, at);
+		break;
+	case 'x':
+		close_in_callback = true;
+		break;
+	case 'e':
+		close_fd(&peer_fd);
+		fake_turn();
+		break;
+	default:
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz in = { data, size };
+	int fds[2];
+
+	memset(heard, 0, sizeof(heard));
+	close_in_callback = false;
+	CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			 0, fds) == 0);
+	CHECK(init_link_new(&fake_poller, fds[0], &tested) == 0);
+	peer_fd = fds[1];
+	start_exec(&heard[0]);
+	while (in.len && tested) {
+		const uint8_t *raw = in.p;
+		char *line auto_free = fuzz_line(&in);
+
+		if (*raw == 'r')
+			say(raw + 1, (size_t)(in.p - raw) - 1);
+		else
+			act(line);
+	}
+	init_link_close(tested);
+	for (unsigned int i = 0; i < EXECS; i++)
+		CHECK(heard[i].used == heard[i].over);
+	close_fd(&peer_fd);
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * url - percent-encoding and query strings, from an HTTP client
+ *
+ * Input: a byte (how small the destination is), then the query.
+ */
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "fuzz.h"
+#include "http/url.h"
+
+#define TEXT_MAX 4096
+
+/* What was decoded, encoded again, is decoded to the same. */
+static void check_encoding(const char *text)
+{
+	struct buf out auto_clean(buf_deinit) = BUF_NULL;
+	char again[TEXT_MAX];
+
+	buf_init(&out, 4 * TEXT_MAX);
+	http_percent_encode(&out, text);
+	CHECK(!out.failed);
+	CHECK(http_percent_decode((const char *)buf_data(&out), buf_len(&out),
+				  true, again, sizeof(again)) == 0);
+	CHECK(strcmp(again, text) == 0);
+}
+
+static void decode(const char *text, size_t size)
+{
+	char *small auto_free = malloc(size);
+	char large[TEXT_MAX];
+	int r, r_small;
+
+	CHECK(small);
+	r = http_percent_decode(text, strlen(text), false, large,
+				sizeof(large));
+	r_small = http_percent_decode(text, strlen(text), false, small, size);
+	if (r == 0) {
+		CHECK(strlen(large) <= strlen(text));
+		CHECK((r_small == 0) == (strlen(large) < size));
+		check_encoding(large);
+	} else {
+		CHECK(r == -EINVAL || r == -ENAMETOOLONG);
+		CHECK(r_small < 0);
+	}
+	if (r_small == 0)
+		CHECK(strcmp(small, large) == 0);
+}
+
+/* Does the pair whose raw text starts here name its key without encoding? */
+static bool is_plain(const char *pair)
+{
+	return strcspn(pair, "%+") >= strcspn(pair, "&=");
+}
+
+static void check_found(const char *query, const char *key, const char *value)
+{
+	char found[TEXT_MAX];
+
+	CHECK(http_query_get(query, key, found, sizeof(found)) == 0);
+	CHECK(strcmp(found, value) == 0);
+}
+
+static void walk(const char *query)
+{
+	char key[TEXT_MAX], value[TEXT_MAX];
+	const char *cursor = query;
+	bool first = true;
+
+	for (;;) {
+		const char *before = cursor;
+		int r = http_query_next(&cursor, key, sizeof(key), value,
+					sizeof(value));
+
+		CHECK(cursor >= before && cursor <= query + strlen(query));
+		if (r == -ENOENT)
+			return;
+		CHECK(cursor > before); /* else it would go on for ever */
+		before += strspn(before, "&");
+		if (r == 0 && first && is_plain(before))
+			check_found(query, key, value);
+		first = false;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz in = { data, size < TEXT_MAX ? size : TEXT_MAX - 1 };
+	size_t small = (size_t)fuzz_byte(&in) + 1;
+	char *text auto_free = fuzz_text(&in);
+	char *tiny auto_free = malloc(small);
+
+	CHECK(tiny);
+	decode(text, small);
+	walk(text);
+	if (http_query_get(text, "id", tiny, small) == 0)
+		CHECK(strlen(tiny) < small);
+	return 0;
+}
