@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "wire/walls.h"
 
 static const char *const kind_names[] = {
 	[PLAN_CGROUP_MAKE] = "cgroup-make",
@@ -71,11 +72,6 @@ static bool is_domain(const char *name)
  */
 static bool is_target(const char *path)
 {
-	static const char *const walls[] = {
-		"/bin",    "/dev", "/etc",  "/lib",  "/lib32", "/lib64",
-		"/libx32", "/opt", "/proc", "/sbin", "/sys",   "/usr",
-	};
-
 	if (path[0] != '/' || path[1] == '\0' || strstr(path, "//") ||
 	    path[strlen(path) - 1] == '/')
 		return false;
@@ -86,14 +82,7 @@ static bool is_target(const char *path)
 		    (len == 2 && p[1] == '.' && p[2] == '.'))
 			return false;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(walls); i++) {
-		size_t len = strlen(walls[i]);
-
-		if (strncmp(path, walls[i], len) == 0 &&
-		    (path[len] == '/' || path[len] == '\0'))
-			return false;
-	}
-	return true;
+	return !walls_hold(path);
 }
 
 static int check_range(const char *name, uint64_t value, uint64_t min,

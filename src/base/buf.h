@@ -38,10 +38,11 @@ void buf_deinit(struct buf *buf);
 /** buf_reset() - forget the bytes and the failure */
 void buf_reset(struct buf *buf);
 
-/** buf_data() - the unconsumed bytes; valid until the next change */
+/** buf_data() - the unconsumed bytes, or NULL; valid until the next change */
 static inline uint8_t *buf_data(const struct buf *buf)
 {
-	return buf->mem + buf->start;
+	/* Not even 0 may be added to NULL. */
+	return buf->mem ? buf->mem + buf->start : NULL;
 }
 
 /** buf_len() - how many bytes wait */

@@ -125,6 +125,23 @@ static int take_failed(struct init_link *link, const struct init_failed *in_msg)
 	return 0;
 }
 
+/* A verdict that its own status contradicts would reach a client as true. */
+static bool verdict_fits(uint32_t in_verdict, bool by_signal)
+{
+	switch (in_verdict) {
+	case VERDICT_WALL_TIMEOUT:
+	case VERDICT_KILLED:
+		return true; /* it may have exited just before */
+	case VERDICT_OOM:
+	case VERDICT_SIGNALED:
+		return by_signal;
+	case VERDICT_EXITED:
+		return !by_signal;
+	default:
+		return false;
+	}
+}
+
 static int take_exited(struct init_link *link, struct init_exited *in_msg)
 {
 	struct exec **at = find_exec(link, in_msg->exec_id);
@@ -133,10 +150,10 @@ static int take_exited(struct init_link *link, struct init_exited *in_msg)
 
 	if (!*at)
 		return take_stray(link);
-	if (!(*at)->started || in_msg->verdict <= VERDICT_LOST ||
-	    in_msg->verdict >= VERDICT_NUM || in_msg->signal < 0 ||
-	    in_msg->signal > 64 || in_msg->exit_code < -1 ||
-	    in_msg->exit_code > 255 || by_signal != (in_msg->exit_code == -1))
+	if (!(*at)->started || !verdict_fits(in_msg->verdict, by_signal) ||
+	    in_msg->signal < 0 || in_msg->signal > 64 ||
+	    in_msg->exit_code < -1 || in_msg->exit_code > 255 ||
+	    by_signal != (in_msg->exit_code == -1))
 		return -EBADMSG;
 	if (in_msg->num_left > INIT_LEFT_MAX)
 		in_msg->num_left = INIT_LEFT_MAX;

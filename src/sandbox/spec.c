@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "wire/walls.h"
 
 #define LABEL_NAME_MAX 63
 #define LABEL_PREFIX_MAX 253
@@ -298,22 +299,6 @@ static bool path_ok(const char *path)
 	return true;
 }
 
-/* To say why; the broker itself refuses them too, whatever we let through. */
-static bool is_image_dir(const char *path)
-{
-	static const char *const trees[] = { "/dev", "/proc", "/sys", "/usr",
-					     "/bin", "/lib",  "/etc", "/sbin" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(trees); i++) {
-		size_t len = strlen(trees[i]);
-
-		if (strncmp(path, trees[i], len) == 0 &&
-		    (path[len] == '/' || path[len] == '\0'))
-			return true;
-	}
-	return false;
-}
-
 static int check_target(const char *in_target, struct err *err)
 {
 	if (!path_ok(in_target) || in_target[1] == '\0')
@@ -321,11 +306,10 @@ static int check_target(const char *in_target, struct err *err)
 			       "volume target '%.100s': must be an absolute "
 			       "path below / without '.' and '..'",
 			       in_target);
-	if (is_image_dir(in_target))
+	if (walls_hold(in_target))
 		return err_set(err, ERR_INVALID, 0,
 			       "volume target '%.100s': must be outside the "
-			       "image's own directories: /dev /proc /sys /usr "
-			       "/bin /lib /etc /sbin",
+			       "image's own directories: " WALLS_TEXT,
 			       in_target);
 	return 0;
 }

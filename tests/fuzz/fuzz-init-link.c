@@ -71,6 +71,8 @@ static void on_exited(void *ctx, const struct init_exited *exited)
 	CHECK(exited->signal >= 0 && exited->signal <= 64);
 	CHECK(exited->exit_code >= -1 && exited->exit_code <= 255);
 	CHECK((exited->signal != 0) == (exited->exit_code == -1));
+	CHECK(exited->verdict != VERDICT_EXITED || exited->signal == 0);
+	CHECK(exited->verdict != VERDICT_SIGNALED || exited->signal > 0);
 	CHECK(exited->num_left <= INIT_LEFT_MAX);
 	for (uint32_t i = 0; i < exited->num_left; i++)
 		CHECK(strnlen(exited->left[i].comm, INIT_COMM_LEN) <

@@ -66,7 +66,10 @@ static bool read_numbers(char *at, struct init_exited *ret_exited)
 	return exited.verdict > VERDICT_LOST && exited.verdict < VERDICT_NUM &&
 	       exited.signal >= 0 && exited.signal <= 64 &&
 	       exited.exit_code >= -1 && exited.exit_code <= 255 &&
-	       (exited.signal != 0) == (exited.exit_code == -1);
+	       (exited.signal != 0) == (exited.exit_code == -1) &&
+	       (exited.verdict != VERDICT_EXITED || exited.signal == 0) &&
+	       (exited.verdict != VERDICT_SIGNALED || exited.signal != 0) &&
+	       (exited.verdict != VERDICT_OOM || exited.signal != 0);
 }
 
 static void check_same(const struct init_exited *exited,
