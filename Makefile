@@ -12,8 +12,8 @@ PYTEST = $(PYTHON) -m pytest
 PREFIX ?= /usr/local
 WERROR ?= false
 
-.PHONY: all help deps run test unit blackbox test-vm bench check asan install \
-	format clean
+.PHONY: all help deps run test unit blackbox test-vm bench check asan fuzz soak \
+	install format clean
 
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -29,6 +29,8 @@ help:
 	@echo 'make bench    measure, as JSON lines (as root)'
 	@echo 'make check    format, layers, sizes, style, clang-tidy'
 	@echo 'make asan     the tests again with ASan and UBSan (as root)'
+	@echo 'make fuzz     the fuzz targets, $$FUZZ_SECONDS (60) each'
+	@echo 'make soak     the same for long: 1,200 seconds each'
 	@echo 'make install  into $$DESTDIR$(PREFIX)'
 	@echo 'make format   rewrite the sources with clang-format'
 	@echo 'make clean    remove the build directories'
@@ -80,6 +82,14 @@ asan:
 	@tools/need-root 'make asan'
 	tools/asan $(CURDIR)/$(BUILD) $(CURDIR)/$(BUILD_ASAN)
 
+fuzz:
+	@tools/deps build fuzz
+	tools/fuzz
+
+soak:
+	@tools/deps build fuzz
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-1200} tools/fuzz
+
 install: all
 	meson install -C $(BUILD)
 
@@ -88,4 +98,4 @@ format:
 		xargs -0 clang-format -i
 
 clean:
-	rm -rf $(BUILD) $(BUILD_ASAN)
+	rm -rf $(BUILD) $(BUILD_ASAN) build-fuzz

@@ -124,13 +124,16 @@ struct split {
 		.sizes = { 1, 1, 1, 1 } \
 	}
 
-/** split_read() - four sizes from 1 to 256 */
+/** split_read() - four sizes: 1 to 128, or in steps of 512 to 64 KiB */
 static inline struct split split_read(struct fuzz *in)
 {
 	struct split split = { .next = 0 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(split.sizes); i++)
-		split.sizes[i] = (size_t)fuzz_byte(in) + 1;
+	for (size_t i = 0; i < ARRAY_SIZE(split.sizes); i++) {
+		size_t byte = fuzz_byte(in);
+
+		split.sizes[i] = byte < 128 ? byte + 1 : (byte - 127) * 512;
+	}
 	return split;
 }
 
