@@ -100,6 +100,26 @@ static size_t find_head_end(const char *p, size_t from, size_t len)
 	return 0;
 }
 
+/*
+ * One empty line before a message is an old client's habit (RFC 9112, 2.2). It
+ * is a whole CRLF: what others make of less isn't known. line_len counts it.
+ */
+static bool in_empty_line(const struct http_reader *reader, uint8_t c)
+{
+	return reader->line_cr || (c == '\r' && reader->line_len == 0);
+}
+
+static int empty_line_byte(struct http_reader *reader, uint8_t c,
+			   struct err *err)
+{
+	if (reader->line_cr && c != '\n')
+		return err_set(err, ERR_INVALID, 0,
+			       "bare CR in front of the head");
+	reader->line_len++;
+	reader->line_cr = !reader->line_cr;
+	return 0;
+}
+
 static int read_head(struct http_reader *reader, const uint8_t *data,
 		     size_t len, size_t *ret_used, struct http_event *ret_event,
 		     struct err *err)
@@ -110,12 +130,9 @@ static int read_head(struct http_reader *reader, const uint8_t *data,
 	size_t end;
 	int r;
 
-	/* One empty line before a message is an old client's habit. */
-	if (before == 0 && len && (*data == '\r' || *data == '\n') &&
-	    reader->line_len < 2) {
-		reader->line_len++;
+	if (before == 0 && in_empty_line(reader, *data)) {
 		*ret_used = 1;
-		return 0;
+		return empty_line_byte(reader, *data, err);
 	}
 	buf_add(raw, data, take);
 	if (raw->failed)

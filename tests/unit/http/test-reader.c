@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -83,6 +84,23 @@ static void two_requests_on_one_connection(void **state)
 			     &seen),
 			 0);
 	assert_string_equal(seen.text, "HabcEHE");
+}
+
+/* Half a line end, or a second one, is no old client's habit. */
+static void only_one_whole_empty_line_may_come_first(void **state)
+{
+	static const char *const bad[] = { "\r",     "\n",       "\n\n",
+					   "\r\r\n", "\r\n\r\n", "\r\n\n" };
+	struct seen seen;
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		(void)snprintf(text, sizeof(text),
+			       "%sGET / HTTP/1.1\r\nHost: h\r\n\r\n", bad[i]);
+		assert_true(run(HTTP_READ_REQUESTS, text, &seen) < 0);
+		assert_string_equal(seen.text, "");
+	}
 }
 
 static void chunks_are_joined(void **state)
@@ -190,6 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_requests_on_one_connection),
+		cmocka_unit_test(only_one_whole_empty_line_may_come_first),
 		cmocka_unit_test(chunks_are_joined),
 		cmocka_unit_test(ambiguous_chunks_are_refused),
 		cmocka_unit_test(responses_without_a_body_end_at_once),

@@ -242,7 +242,7 @@ static void a_kill_is_sent(void **state)
 /* Each breaks the link, and the exec is lost, not made up. */
 static void lies_break_the_link(void **state)
 {
-	for (int lie = 0; lie < 9; lie++) {
+	for (int lie = 0; lie < 11; lie++) {
 		struct init_exited end;
 		size_t len = sizeof(end);
 
@@ -280,6 +280,13 @@ static void lies_break_the_link(void **state)
 			break;
 		case 8:
 			end.signal = -1;
+			break;
+		case 9: /* exited, but by a signal */
+			end.signal = 9;
+			end.exit_code = -1;
+			break;
+		case 10: /* the other way round */
+			end.verdict = VERDICT_SIGNALED;
 			break;
 		}
 		if (lie != 1)

@@ -141,6 +141,8 @@ static void a_volume_target_may_end_with_a_slash(void **state)
 	assert_string_equal(spec.volumes[0].target, "/workspace");
 	assert_true(spec_add_volume(&spec, "/srv", "/usr/x", false, &err) < 0);
 	assert_non_null(strstr(err.msg, "/dev /proc /sys /usr"));
+	assert_true(spec_add_volume(&spec, "/srv", "/opt", false, &err) < 0);
+	assert_non_null(strstr(err.msg, "/libx32"));
 	assert_int_equal(spec_add_volume(&spec, "/srv", "/usrx", false, NULL),
 			 0);
 }
