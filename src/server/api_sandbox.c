@@ -18,16 +18,10 @@
 #include "server/create_body.h"
 #include "server/env.h"
 #include "server/json.h"
+#include "server/list_query.h"
 #include "server/reply.h"
 #include "server/run.h"
 #include "server/server.h"
-
-#define PAGE_SIZE_MAX 200
-#define PAGE_SIZE_DEFAULT 20
-#define PAGE_MAX 1000000
-#define STATES_MAX 8
-#define FILTERS_MAX 64
-#define FILTER_BYTES_MAX 8192
 
 void api_health(struct request *req)
 {
@@ -275,122 +269,6 @@ void api_sandbox_create(struct request *req)
 	server_wake(req->server);
 }
 
-/* What a list is asked to leave out. */
-struct filter {
-	unsigned int num_states;
-	char state[STATES_MAX][16];
-	struct strv metadata; /* key, value, key, value ... */
-	int64_t page, page_size;
-};
-
-/* "a=b&c=d" inside one query value: decoded a second time, tolerantly. */
-static int read_metadata_filter(struct filter *filter, const char *in_text)
-{
-	const char *cursor = in_text;
-	char key[512], value[512];
-	int r;
-
-	for (;;) {
-		const char *before = cursor;
-
-		r = http_query_next(&cursor, key, sizeof(key), value,
-				    sizeof(value));
-		if (r == -ENOENT)
-			return 0;
-		if (r == -EINVAL) {
-			/* Not encoded twice: a literal '%'. */
-			size_t len = strcspn(before, "&");
-			size_t key_len = strcspn(before, "=&");
-
-			if (key_len >= len || key_len >= sizeof(key) ||
-			    len - key_len > sizeof(value))
-				return -EINVAL;
-			memcpy(key, before, key_len);
-			key[key_len] = '\0';
-			memcpy(value, before + key_len + 1, len - key_len - 1);
-			value[len - key_len - 1] = '\0';
-			cursor = before + len;
-		} else if (r < 0 || key[0] == '\0') {
-			return -EINVAL;
-		}
-		if (strv_add(&filter->metadata, key) < 0 ||
-		    strv_add(&filter->metadata, value) < 0)
-			return -E2BIG;
-	}
-}
-
-static int read_number(const char *text, int64_t max, int64_t *ret_value)
-{
-	int64_t value = 0;
-
-	if (*text == '\0')
-		return -EINVAL;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return -EINVAL;
-		value = value * 10 + (*text - '0');
-		if (value > max)
-			return -ERANGE;
-	}
-	if (value == 0)
-		return -ERANGE;
-	*ret_value = value;
-	return 0;
-}
-
-static int read_filter_pair(struct filter *filter, const char *key,
-			    const char *value, const char **ret_code,
-			    struct err *err)
-{
-	*ret_code = "SANDBOX::INVALID_PARAMETER";
-	if (strcmp(key, "page") == 0 &&
-	    read_number(value, PAGE_MAX, &filter->page) < 0)
-		return err_set(err, ERR_INVALID, 0,
-			       "page '%.40s': must be from 1 to %d", value,
-			       PAGE_MAX);
-	if (strcmp(key, "pageSize") == 0 &&
-	    read_number(value, PAGE_SIZE_MAX, &filter->page_size) < 0)
-		return err_set(err, ERR_INVALID, 0,
-			       "pageSize '%.40s': must be from 1 to %d", value,
-			       PAGE_SIZE_MAX);
-	if (strcmp(key, "state") == 0) {
-		if (filter->num_states == STATES_MAX ||
-		    strlen(value) >= sizeof(filter->state[0]))
-			return err_set(err, ERR_INVALID, 0,
-				       "state '%.40s': not a state", value);
-		memcpy(filter->state[filter->num_states++], value,
-		       strlen(value) + 1);
-	}
-	if (strcmp(key, "metadata") == 0 &&
-	    read_metadata_filter(filter, value) < 0) {
-		*ret_code = "INVALID_METADATA_FORMAT";
-		return err_set(err, ERR_INVALID, 0,
-			       "metadata: must be key=value, joined by &");
-	}
-	return 0;
-}
-
-static int read_filter(const char *query, struct filter *filter,
-		       const char **ret_code, struct err *err)
-{
-	char key[32];
-	char value[FILTER_BYTES_MAX];
-	int r;
-
-	for (;;) {
-		r = http_query_next(&query, key, sizeof(key), value,
-				    sizeof(value));
-		if (r == -ENOENT)
-			return 0;
-		*ret_code = "SANDBOX::INVALID_PARAMETER";
-		if (r < 0)
-			return err_set(err, ERR_INVALID, 0, "malformed query");
-		r = read_filter_pair(filter, key, value, ret_code, err);
-		if (r < 0)
-			return r;
-	}
-}
-
 /* The value of a metadata key, or NULL. */
 static const char *metadata_get(const struct strv *metadata, const char *want)
 {
@@ -405,28 +283,29 @@ static const char *metadata_get(const struct strv *metadata, const char *want)
 	return NULL;
 }
 
-static bool passes(const struct filter *filter, const struct sandbox *sandbox)
+static bool passes(const struct list_query *query,
+		   const struct sandbox *sandbox)
 {
 	const char *name = sandbox_state_name(sandbox->state);
-	bool ok = filter->num_states == 0;
+	bool ok = query->num_states == 0;
 	const char *value;
 
-	for (unsigned int i = 0; i < filter->num_states; i++)
-		ok = ok || strcasecmp(filter->state[i], name) == 0;
-	for (const char *key = strv_first(&filter->metadata); key && ok;
-	     key = strv_next(&filter->metadata, value)) {
+	for (unsigned int i = 0; i < query->num_states; i++)
+		ok = ok || strcasecmp(query->state[i], name) == 0;
+	for (const char *key = strv_first(&query->metadata); key && ok;
+	     key = strv_next(&query->metadata, value)) {
 		const char *have = metadata_get(&sandbox->spec.metadata, key);
 
-		value = strv_next(&filter->metadata, key);
+		value = strv_next(&query->metadata, key);
 		ok = have && strcmp(have, value) == 0;
 	}
 	return ok;
 }
 
 static void put_list(struct json_out *json, const struct request *req,
-		     const struct filter *filter)
+		     const struct list_query *query)
 {
-	int64_t first = (filter->page - 1) * filter->page_size;
+	int64_t first = (query->page - 1) * query->page_size;
 	int64_t total = 0;
 	int64_t pages;
 
@@ -434,41 +313,40 @@ static void put_list(struct json_out *json, const struct request *req,
 	json_open(json, "items", '[');
 	for (struct sandbox *s = req->server->sandboxes.newest; s;
 	     s = s->older) {
-		if (!sandbox_visible(s, req->domain) || !passes(filter, s))
+		if (!sandbox_visible(s, req->domain) || !passes(query, s))
 			continue;
-		if (total >= first && total < first + filter->page_size)
+		if (total >= first && total < first + query->page_size)
 			put_sandbox(json, s, true);
 		total++;
 	}
 	json_close(json, ']');
-	pages = (total + filter->page_size - 1) / filter->page_size;
+	pages = (total + query->page_size - 1) / query->page_size;
 	json_open(json, "pagination", '{');
-	json_put_int(json, "page", filter->page);
-	json_put_int(json, "pageSize", filter->page_size);
+	json_put_int(json, "page", query->page);
+	json_put_int(json, "pageSize", query->page_size);
 	json_put_int(json, "totalItems", total);
 	json_put_int(json, "totalPages", pages);
-	json_put_bool(json, "hasNextPage", filter->page < pages);
+	json_put_bool(json, "hasNextPage", query->page < pages);
 	json_close(json, '}');
 	json_close(json, '}');
 }
 
 void api_sandbox_list(struct request *req)
 {
-	struct filter filter = { .page = 1, .page_size = PAGE_SIZE_DEFAULT };
+	struct list_query query auto_clean(list_query_deinit);
 	struct buf body auto_clean(buf_deinit) = BUF_NULL;
 	struct json_out json = { .buf = &body };
 	struct err err = ERR_NULL;
 	const char *code;
 
-	strv_init(&filter.metadata, 2 * FILTERS_MAX, FILTER_BYTES_MAX);
-	if (read_filter(req->head->query, &filter, &code, &err) < 0) {
+	list_query_init(&query);
+	if (list_query_read(&query, req->head->query, &code, &err) < 0) {
 		reply_err(req, code, &err);
-	} else {
-		buf_init(&body, CONN_OUT_MAX - HTTP_HEAD_MAX);
-		put_list(&json, req, &filter);
-		reply_json(req, 200, &body);
+		return;
 	}
-	strv_deinit(&filter.metadata);
+	buf_init(&body, CONN_OUT_MAX - HTTP_HEAD_MAX);
+	put_list(&json, req, &query);
+	reply_json(req, 200, &body);
 }
 
 void api_sandbox_get(struct request *req)

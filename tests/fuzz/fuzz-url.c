@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * url - percent-encoding and query strings, from an HTTP client
+ * url - percent-encoding, query strings and what a list asks for, from clients
  *
  * Input: a byte (how small the destination is), then the query.
  */
@@ -9,8 +9,10 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "fuzz.h"
 #include "http/url.h"
+#include "server/list_query.h"
 
 #define TEXT_MAX 4096
 
@@ -86,6 +88,31 @@ static void walk(const char *query)
 	}
 }
 
+/* The one request whose query says more than a value or two. */
+static void read_list(const char *text)
+{
+	struct list_query query auto_clean(list_query_deinit);
+	struct err err = ERR_NULL;
+	const char *code = NULL;
+	unsigned int i = 0;
+
+	list_query_init(&query);
+	if (list_query_read(&query, text, &code, &err) < 0) {
+		CHECK(code && err.kind == ERR_INVALID);
+		return;
+	}
+	CHECK(query.page >= 1 && query.page <= LIST_PAGE_MAX);
+	CHECK(query.page_size >= 1 && query.page_size <= LIST_PAGE_SIZE_MAX);
+	CHECK(query.num_states <= LIST_STATES_MAX);
+	CHECK(query.metadata.num % 2 == 0);
+	strv_for_each(entry, &query.metadata)
+	{
+		CHECK(i % 2 || *entry); /* no key is empty */
+		i++;
+	}
+	CHECK(i == query.metadata.num);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz in = { data, size < TEXT_MAX ? size : TEXT_MAX - 1 };
@@ -96,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(tiny);
 	decode(text, small);
 	walk(text);
+	read_list(text);
 	if (http_query_get(text, "id", tiny, small) == 0)
 		CHECK(strlen(tiny) < small);
 	return 0;

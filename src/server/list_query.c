@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "server/list_query.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "http/url.h"
+
+#define PAGE_SIZE_DEFAULT 20
+#define FILTERS_MAX 64
+#define FILTER_BYTES_MAX 8192
+
+/* "a=b&c=d" inside one query value: decoded a second time, tolerantly. */
+static int read_metadata(struct list_query *query, const char *in_text)
+{
+	const char *cursor = in_text;
+	char key[512], value[512];
+	int r;
+
+	for (;;) {
+		const char *before = cursor + strspn(cursor, "&");
+
+		r = http_query_next(&cursor, key, sizeof(key), value,
+				    sizeof(value));
+		if (r == -ENOENT)
+			return 0;
+		if (r == -EINVAL) {
+			/* Not encoded twice: a literal '%'. */
+			size_t len = strcspn(before, "&");
+			size_t key_len = strcspn(before, "=&");
+
+			if (key_len >= len || key_len >= sizeof(key) ||
+			    len - key_len > sizeof(value))
+				return -EINVAL;
+			memcpy(key, before, key_len);
+			key[key_len] = '\0';
+			memcpy(value, before + key_len + 1, len - key_len - 1);
+			value[len - key_len - 1] = '\0';
+			cursor = before + len;
+			r = 0;
+		}
+		if (r < 0 || key[0] == '\0')
+			return -EINVAL;
+		if (strv_add(&query->metadata, key) < 0 ||
+		    strv_add(&query->metadata, value) < 0)
+			return -E2BIG;
+	}
+}
+
+static int read_number(const char *text, int64_t max, int64_t *ret_value)
+{
+	int64_t value = 0;
+
+	if (*text == '\0')
+		return -EINVAL;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return -EINVAL;
+		value = value * 10 + (*text - '0');
+		if (value > max)
+			return -ERANGE;
+	}
+	if (value == 0)
+		return -ERANGE;
+	*ret_value = value;
+	return 0;
+}
+
+static int read_pair(struct list_query *query, const char *key,
+		     const char *value, const char **ret_code, struct err *err)
+{
+	*ret_code = "SANDBOX::INVALID_PARAMETER";
+	if (strcmp(key, "page") == 0 &&
+	    read_number(value, LIST_PAGE_MAX, &query->page) < 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "page '%.40s': must be from 1 to %d", value,
+			       LIST_PAGE_MAX);
+	if (strcmp(key, "pageSize") == 0 &&
+	    read_number(value, LIST_PAGE_SIZE_MAX, &query->page_size) < 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "pageSize '%.40s': must be from 1 to %d", value,
+			       LIST_PAGE_SIZE_MAX);
+	if (strcmp(key, "state") == 0) {
+		if (query->num_states == LIST_STATES_MAX ||
+		    strlen(value) >= sizeof(query->state[0]))
+			return err_set(err, ERR_INVALID, 0,
+				       "state '%.40s': not a state", value);
+		memcpy(query->state[query->num_states++], value,
+		       strlen(value) + 1);
+	}
+	if (strcmp(key, "metadata") == 0 && read_metadata(query, value) < 0) {
+		*ret_code = "INVALID_METADATA_FORMAT";
+		return err_set(err, ERR_INVALID, 0,
+			       "metadata: must be key=value, joined by &");
+	}
+	return 0;
+}
+
+void list_query_init(struct list_query *query)
+{
+	memset(query, 0, sizeof(*query));
+	query->page = 1;
+	query->page_size = PAGE_SIZE_DEFAULT;
+	strv_init(&query->metadata, 2 * FILTERS_MAX, FILTER_BYTES_MAX);
+}
+
+void list_query_deinit(struct list_query *query)
+{
+	strv_deinit(&query->metadata);
+}
+
+int list_query_read(struct list_query *query, const char *in_query,
+		    const char **ret_code, struct err *err)
+{
+	char key[32];
+	char value[FILTER_BYTES_MAX];
+	int r;
+
+	for (;;) {
+		r = http_query_next(&in_query, key, sizeof(key), value,
+				    sizeof(value));
+		if (r == -ENOENT)
+			return 0;
+		*ret_code = "SANDBOX::INVALID_PARAMETER";
+		if (r < 0)
+			return err_set(err, ERR_INVALID, 0, "malformed query");
+		r = read_pair(query, key, value, ret_code, err);
+		if (r < 0)
+			return r;
+	}
+}
