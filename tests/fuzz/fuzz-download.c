@@ -42,7 +42,8 @@ static void make_reply(struct fuzz *in, struct files_reply *reply)
 		fuzz_fill(in, reply, sizeof(*reply));
 		return;
 	}
-	at = line = fuzz_line(in);
+	line = fuzz_line(in);
+	at = line;
 	memset(reply, 'x', sizeof(*reply)); /* its text has no end */
 	reply->magic = FILES_REPLY_MAGIC;
 	reply->kind = (uint32_t)strtoul(at, &at, 10);

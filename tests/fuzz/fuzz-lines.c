@@ -11,7 +11,7 @@
 #include "fuzz.h"
 #include "server/lines.h"
 
-#define STREAM_MAX (4 * LINES_MAX + 8192)
+#define STREAM_MAX (3 * LINES_MAX + 8192)
 #define PIECES_MAX 8192
 #define FILL (LINES_MAX - 3)
 
@@ -95,7 +95,7 @@ static size_t expand(struct fuzz in, uint8_t *to)
 	while (in.len && len < STREAM_MAX - LINES_MAX) {
 		uint8_t c = fuzz_byte(&in);
 
-		if (c == '~' && num_fills++ < 3) {
+		if (c == '~' && num_fills++ < 2) {
 			memset(to + len, 'x', FILL);
 			len += FILL;
 		} else {

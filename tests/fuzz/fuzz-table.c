@@ -18,7 +18,7 @@
 #define IDS 16
 #define REQUESTS_MAX 256
 
-static struct broker broker;
+static struct broker tested;
 static bool live[IDS];
 static bool waited[IDS]; /* a destroy was admitted */
 static unsigned int num_open;
@@ -48,7 +48,7 @@ int native_create(struct native *native, const struct broker_create *spec,
 {
 	unsigned int i;
 
-	CHECK(broker.front.state == FRONT_READY);
+	CHECK(tested.front.state == FRONT_READY);
 	if (strnlen(spec->id, sizeof(spec->id)) != SANDBOX_ID_LEN)
 		return err_set(err, ERR_INVALID, 0, "not an id");
 	i = find_id(spec->id);
@@ -64,7 +64,7 @@ int native_destroy(struct native *native, const char *id, struct err *err)
 	unsigned int i = find_id(id);
 
 	(void)native;
-	CHECK(broker.front.state == FRONT_READY);
+	CHECK(tested.front.state == FRONT_READY);
 	CHECK(strlen(id) == SANDBOX_ID_LEN);
 	if (i == IDS || !live[i])
 		return err_set(err, ERR_NOT_FOUND, 0, "no such sandbox");
@@ -72,9 +72,9 @@ int native_destroy(struct native *native, const char *id, struct err *err)
 	return 0;
 }
 
-void ready_say(struct broker *who, const char *line)
+void ready_say(struct broker *broker, const char *line)
 {
-	CHECK(who == &broker && *line);
+	CHECK(broker == &tested && *line);
 }
 
 static void close_request(uint32_t tag)
@@ -93,7 +93,7 @@ void front_send(struct front *front, const void *msg, size_t len)
 	const struct broker_answer *answer = msg;
 	const struct broker_event *event = msg;
 
-	CHECK(front == &broker.front);
+	CHECK(front == &tested.front);
 	if (answer->op == BROKER_ANSWER) {
 		CHECK(len == sizeof(*answer));
 		CHECK(answer->kind < ERR_NUM_KINDS);
@@ -114,8 +114,8 @@ static void gone(unsigned int i)
 		return;
 	id_of(i, id);
 	live[i] = false;
-	broker.native.num_live--;
-	table_gone(&broker, id);
+	tested.native.num_live--;
+	table_gone(&tested, id);
 	waited[i] = false;
 }
 
@@ -131,7 +131,7 @@ static void say(const void *msg, size_t len)
 		memcpy(head, msg, sizeof(head));
 		open_tags[num_open++] = head[1];
 	}
-	table_answer(&broker, copy, len);
+	table_answer(&tested, copy, len);
 }
 
 static void say_one(uint8_t letter, struct fuzz *in)
@@ -179,11 +179,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz in = { data, size };
 
-	memset(broker.waiters, 0, sizeof(broker.waiters));
+	memset(tested.waiters, 0, sizeof(tested.waiters));
 	memset(live, 0, sizeof(live));
 	memset(waited, 0, sizeof(waited));
-	broker.native.num_live = 0;
-	broker.front.state = FRONT_NEW;
+	tested.native.num_live = 0;
+	tested.front.state = FRONT_NEW;
 	num_open = 0;
 	for (unsigned int i = 0; i < REQUESTS_MAX && in.len; i++)
 		say_one(fuzz_byte(&in), &in);

@@ -22,15 +22,18 @@
 /** LLVMFuzzerTestOneInput() - the target; called by libFuzzer and replay.c */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static inline void fuzz_check(bool holds, const char *what, const char *file,
+			      int line)
+{
+	if (holds)
+		return;
+	(void)fprintf(stderr, "%s:%d: CHECK(%s)\n", file, line, what);
+	abort();
+}
+
 /* An invariant: broken, it ends the process, in every kind of build. */
-#define CHECK(condition)                                                      \
-	do {                                                                  \
-		if (!(condition)) {                                           \
-			(void)fprintf(stderr, "%s:%d: CHECK(%s)\n", __FILE__, \
-				      __LINE__, (#condition));                \
-			abort();                                              \
-		}                                                             \
-	} while (0)
+#define CHECK(condition) \
+	fuzz_check((condition), (#condition), __FILE__, __LINE__)
 
 /* What is left of the input. */
 struct fuzz {
@@ -56,7 +59,7 @@ static inline void *fuzz_take(struct fuzz *in, size_t len, size_t *ret_len)
 		len = in->len;
 	copy = malloc(len ? len : 1);
 	CHECK(copy);
-	if (len)
+	if (in->p && len)
 		memcpy(copy, in->p, len);
 	in->p += len;
 	in->len -= len;
