@@ -13,13 +13,14 @@
 	 INIT_EXEC_FILES)
 
 /*
- * The kernel takes an id of -1 for "leave it as it is", and init's own isn't
- * one of the sandbox's: such a program could end or trace init.
+ * The kernel takes an id of -1 for "leave it as it is": such a program would
+ * run as init's own user, which nobody inside may ever be.
  */
 static int check_head(const struct init_exec *head)
 {
 	if (head->argc == 0 || head->argc > INIT_ARGS_MAX ||
-	    head->envc > INIT_ARGS_MAX || (head->flags & ~(uint32_t)FLAGS_ALL))
+	    head->envc > INIT_ARGS_MAX || head->reserved ||
+	    (head->flags & ~(uint32_t)FLAGS_ALL))
 		return -EPROTO;
 	if (head->uid >= SLOT_IDS || head->gid >= SLOT_IDS ||
 	    head->wall_ms > INIT_WALL_MAX_MS)

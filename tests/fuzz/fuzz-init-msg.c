@@ -38,7 +38,7 @@ static void check_request(const void *msg, size_t len)
 	CHECK(head->envc <= INIT_ARGS_MAX);
 	CHECK(head->uid < SLOT_IDS && head->gid < SLOT_IDS);
 	CHECK(head->wall_ms <= UINT64_MAX / 2000);
-	CHECK((head->flags >> 4) == 0);
+	CHECK((head->flags >> 4) == 0 && head->reserved == 0);
 	CHECK(strlen(request.cwd) < PATH_MAX);
 	at = check_string(request.cwd, at, end);
 	for (uint32_t i = 0; i < head->argc; i++)

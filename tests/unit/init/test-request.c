@@ -91,6 +91,10 @@ static void unknown_flags_are_refused(void **state)
 	head.flags = 1u << 4;
 	assert_int_equal(parse(&head, plain_strings, sizeof(plain_strings)),
 			 -EPROTO);
+	head.flags = 0;
+	head.reserved = 1;
+	assert_int_equal(parse(&head, plain_strings, sizeof(plain_strings)),
+			 -EPROTO);
 }
 
 static void descriptors_go_where_the_flags_say(void **state)
