@@ -180,8 +180,8 @@ static void write_json(struct fuzz *in)
 	json_put_bytes(&json_again, "v", json_string_value(value),
 		       json_string_length(value));
 	json_close(&json_again, '}');
-	CHECK(buf_len(&out) == buf_len(&again));
-	CHECK(memcmp(buf_data(&out), buf_data(&again), buf_len(&out)) == 0);
+	check_equal(buf_data(&out), buf_len(&out), buf_data(&again),
+		    buf_len(&again));
 }
 
 static void read_json(uint8_t letter, const char *text)

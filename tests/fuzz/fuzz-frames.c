@@ -66,8 +66,8 @@ static void check_same(struct fuzz in, struct split split,
 
 	buf_init(&seen, 4 * OUT_MAX);
 	run_stream(in, split, &seen);
-	CHECK(buf_len(&seen) == buf_len(want));
-	CHECK(memcmp(buf_data(&seen), buf_data(want), buf_len(want)) == 0);
+	check_equal(buf_data(&seen), buf_len(&seen), buf_data(want),
+		    buf_len(want));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

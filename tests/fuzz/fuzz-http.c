@@ -232,8 +232,8 @@ static void check_same(const struct buf *stream, struct split split,
 
 	buf_init(&out, 4 * STREAM_MAX);
 	run_stream(stream, split, options, &out);
-	CHECK(buf_len(&out) == buf_len(want));
-	CHECK(memcmp(buf_data(&out), buf_data(want), buf_len(&out)) == 0);
+	check_equal(buf_data(&out), buf_len(&out), buf_data(want),
+		    buf_len(want));
 }
 
 static void put_stream(struct buf *stream, struct fuzz *in, uint8_t options)

@@ -84,8 +84,8 @@ static void check_same(const char *type, struct fuzz in, struct split split,
 
 	buf_init(&seen, OUT_MAX);
 	run_stream(type, in, split, &seen);
-	CHECK(buf_len(&seen) == buf_len(want));
-	CHECK(memcmp(buf_data(&seen), buf_data(want), buf_len(want)) == 0);
+	check_equal(buf_data(&seen), buf_len(&seen), buf_data(want),
+		    buf_len(want));
 }
 
 /* Any content without the delimiter goes through unchanged. */
@@ -110,8 +110,8 @@ static void check_content(struct fuzz in, struct split split)
 	buf_adds(&want, "\npart end\nend\n0 1");
 	whole = (struct fuzz){ buf_data(&body), buf_len(&body) };
 	run_stream("multipart/form-data; boundary=b-", whole, split, &seen);
-	CHECK(buf_len(&seen) == buf_len(&want));
-	CHECK(memcmp(buf_data(&seen), buf_data(&want), buf_len(&want)) == 0);
+	check_equal(buf_data(&seen), buf_len(&seen), buf_data(&want),
+		    buf_len(&want));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -35,6 +35,14 @@ static inline void fuzz_check(bool holds, const char *what, const char *file,
 #define CHECK(condition) \
 	fuzz_check((condition), (#condition), __FILE__, __LINE__)
 
+/** check_equal() - the same bytes? Both may be NULL with 0 */
+static inline void check_equal(const void *a, size_t a_len, const void *b,
+			       size_t b_len)
+{
+	CHECK(a_len == b_len);
+	CHECK(a_len == 0 || memcmp(a, b, a_len) == 0);
+}
+
 /* What is left of the input. */
 struct fuzz {
 	const uint8_t *p;
