@@ -146,7 +146,7 @@ static void check_accepted(void)
 	CHECK(limits->memory_bytes >= LIMITS_MIN_MEMORY);
 	CHECK(limits->memory_bytes <= LIMITS_MAX_BYTES);
 	CHECK(limits->disk_bytes >= LIMITS_MIN_DISK);
-	CHECK(limits->disk_bytes <= limits->memory_bytes / 2);
+	CHECK(limits->disk_bytes <= LIMITS_MAX_BYTES);
 	CHECK(limits->shm_bytes >= LIMITS_MIN_SHM);
 	CHECK(limits->shm_bytes <= LIMITS_MAX_BYTES);
 	CHECK(limits->inodes >= LIMITS_MIN_INODES);
@@ -180,9 +180,10 @@ static void check_op(const struct plan_op *op)
 }
 
 /* No spec can leave a wall out, or a limit. */
-static void check_plan(unsigned int num_binds, unsigned int num_cpus)
+static void check_plan(unsigned int num_binds, unsigned int num_cpus,
+		       bool unified)
 {
-	const struct plan_host host = { num_binds, num_cpus };
+	const struct plan_host host = { num_binds, num_cpus, unified };
 	unsigned int num[PLAN_NUM_KINDS] = { 0 };
 	static struct plan plan;
 
@@ -199,13 +200,14 @@ static void check_plan(unsigned int num_binds, unsigned int num_cpus)
 		if (op->kind == PLAN_SYS)
 			CHECK(op->value >= 1 && op->value <= num_cpus);
 		if (op->kind == PLAN_CGROUP_LIMIT)
-			CHECK(op->file && op->value > 0);
+			CHECK(op->file && (op->value > 0 || op->optional));
 		num[op->kind]++;
 	}
 	CHECK(num[PLAN_VOLUME] == spec.num_volumes);
 	CHECK(num[PLAN_BIND] == num_binds);
 	CHECK(num[PLAN_CGROUP_LIMIT] == 6);
-	CHECK(num[PLAN_CGROUP_JOIN] == PLAN_NUM_CONTROLLERS);
+	CHECK(num[PLAN_CGROUP_CLONE] == 1);
+	CHECK(num[PLAN_CGROUP_DELEGATE] == (unified ? 1 : 2));
 	CHECK(num[PLAN_LAYER] == 1 && num[PLAN_ROOT] == 1);
 	CHECK(num[PLAN_DEV] == 1 && num[PLAN_SYS] == 1 && num[PLAN_SHM] == 1);
 	CHECK(num[PLAN_LAUNCH] == 1 && num[PLAN_LAUNCHED] == 1);
@@ -232,6 +234,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	CHECK(r == 0);
 	check_accepted();
-	check_plan(host % (IMAGE_BINDS_MAX + 1), host % 64 + 1u);
+	check_plan(host % (IMAGE_BINDS_MAX + 1), host % 64 + 1u, false);
+	check_plan(host % (IMAGE_BINDS_MAX + 1), host % 64 + 1u, true);
 	return 0;
 }
