@@ -14,6 +14,10 @@
 
 #include "base/cleanup.h"
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16 */
+#endif
+
 void fdset_close(struct fdset *set)
 {
 	for (unsigned int i = 0; i < set->num; i++)
@@ -70,6 +74,13 @@ int fdpass_send(int sock_fd, const void *msg, size_t len, const int *fds,
 	return fdpass_send2(sock_fd, msg, len, NULL, 0, fds, num_fds);
 }
 
+void fdpass_refuse(int sock_fd)
+{
+	const int off = 0;
+
+	(void)setsockopt(sock_fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+}
+
 /* Gathers what the control data holds; whatever doesn't fit is closed. */
 static void collect_fds(struct msghdr *hdr, struct fdset *set)
 {
@@ -106,8 +117,9 @@ int fdpass_recv(int sock_fd, void *msg, size_t size, int flags, size_t *ret_len,
 	struct msghdr hdr = {
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
-		.msg_control = control.buf,
-		.msg_controllen = sizeof(control.buf),
+		/* Without room the kernel drops them before they get a number. */
+		.msg_control = ret_fds ? control.buf : NULL,
+		.msg_controllen = ret_fds ? sizeof(control.buf) : 0,
 	};
 	struct fdset fds auto_clean(fdset_close) = FDSET_NULL;
 	ssize_t n;
@@ -120,7 +132,7 @@ int fdpass_recv(int sock_fd, void *msg, size_t size, int flags, size_t *ret_len,
 	collect_fds(&hdr, &fds);
 	if (hdr.msg_flags & MSG_TRUNC)
 		return -EMSGSIZE;
-	if ((hdr.msg_flags & MSG_CTRUNC) || (fds.num && !ret_fds))
+	if (hdr.msg_flags & MSG_CTRUNC)
 		return -EBADMSG;
 	if (ret_fds) {
 		*ret_fds = fds;

@@ -45,10 +45,22 @@ int fdpass_send2(int sock_fd, const void *msg, size_t len, const void *more,
 		 size_t more_len, const int *fds, unsigned int num_fds);
 
 /**
+ * fdpass_refuse() - let no descriptor come in at @sock_fd
+ *
+ * Whoever receives a descriptor, or only drops one, may be its last holder,
+ * and closing can take for ever: a TCP socket with SO_LINGER and a peer that
+ * doesn't read, a file whose file system is a process. So a peer that isn't
+ * trusted is refused when it sends. Kernels before 6.16 don't know how; there
+ * fdpass_recv() still keeps none. A listening socket passes it on.
+ */
+void fdpass_refuse(int sock_fd);
+
+/**
  * fdpass_recv() - one message into @size bytes
  * @flags:  MSG_DONTWAIT or 0
  * @ret_len: its length; 0 means that the peer has closed
- * @ret_fds: filled with what came (CLOEXEC); NULL refuses any descriptor
+ * @ret_fds: filled with what came (CLOEXEC); NULL refuses any descriptor:
+ *           none becomes ours, not even for the time to close it
  *
  * Return: 0; -EMSGSIZE when longer than @size, -EBADMSG when descriptors came
  * that were refused or truncated (both: message dropped, descriptors closed);

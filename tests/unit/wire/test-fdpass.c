@@ -170,6 +170,26 @@ static void unwanted_descriptors_are_refused_and_closed(void **state)
 	assert_int_equal(count_open_fds(), pair->num_open);
 }
 
+static void a_receiver_may_have_them_refused_at_the_sender(void **state)
+{
+	const struct pair *pair = *state;
+	char buf[1];
+	size_t len;
+	int r;
+
+	fdpass_refuse(pair->far_fd);
+	r = fdpass_send(pair->near_fd, "x", 1, &pair->null_fd, 1);
+	if (r == 0) { /* before Linux 6.16 it doesn't know how */
+		assert_int_equal(fdpass_recv(pair->far_fd, buf, 1, 0, &len,
+					     NULL),
+				 -EBADMSG);
+		return;
+	}
+	assert_int_equal(r, -EPERM);
+	assert_int_equal(fdpass_send(pair->near_fd, "x", 1, NULL, 0), 0);
+	assert_int_equal(fdpass_recv(pair->far_fd, buf, 1, 0, &len, NULL), 0);
+}
+
 static void a_message_too_long_is_refused_with_its_descriptors(void **state)
 {
 	const struct pair *pair = *state;
@@ -246,6 +266,7 @@ int main(void)
 		PAIR_TEST(as_many_as_allowed_arrive_and_close),
 		PAIR_TEST(surplus_descriptors_are_refused_and_closed),
 		PAIR_TEST(unwanted_descriptors_are_refused_and_closed),
+		PAIR_TEST(a_receiver_may_have_them_refused_at_the_sender),
 		PAIR_TEST(a_message_too_long_is_refused_with_its_descriptors),
 		PAIR_TEST(the_next_message_after_a_bad_one_is_read),
 		PAIR_TEST(a_closed_peer_is_a_message_of_length_zero),
