@@ -49,7 +49,8 @@ int err_set_at(struct err *err, enum err_kind kind, int sys, const char *file,
 					       ? strerrordesc_np(sys)
 					       : "unknown error");
 	}
-	return sys ? -sys : -kinds[kind].sys;
+	/* One from outside may be anything; a failure is always negative. */
+	return sys > 0 ? -sys : -kinds[kind].sys;
 }
 
 int err_context(struct err *err, int r, const char *fmt, ...)
