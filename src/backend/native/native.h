@@ -11,7 +11,7 @@
  *   image.c   the `host` image and the /dev and /sys templates
  *   layer.c   writable layers, and the roots above them
  *   disk.c    layers on disk: our side of osb-disk, which makes them
- *   volume.c  which host paths may be shown inside, and opening them
+ *   volume.c  opening the host paths that volume_policy.c allows inside
  *   cgroup.c  finding, making and removing control groups
  *
  * One thread; calls don't overlap. native_open() may allocate; nothing does
@@ -237,7 +237,8 @@ int disk_take(struct native *native, uint64_t bytes, uint32_t inodes,
 void disk_close(struct native *native, struct sandbox *sandbox);
 void disk_answered(struct native *native);
 void disk_stop(struct native *native);
-
+bool volume_policy_check(const struct native_config *config, int fd,
+			 const char *path, bool read_only);
 int volume_open(const struct native_config *config, const char *source,
 		bool read_only, uint32_t base, int *ret_mnt_fd,
 		struct err *err);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * volume - which host paths may be shown inside, and opening them
+ * volume - opening host paths that may be shown inside
  *
  * A path is resolved once, to a descriptor; the policy judges the name that
  * the kernel gives that descriptor, and the mount is cloned from it. So a
  * link swapped in meanwhile changes nothing: either the object that was
  * judged is mounted, or none.
  *
- * A service shows only what lies below the roots of its configuration. A
- * private broker shows what its user may open, but for the places where
- * hosts keep secrets.
+ * The policy is in volume_policy.c.
  *
  * Inside, the owner of what is shown is the user `sandbox` (see idmap.c), so
  * a directory of the caller's can be worked in. Its files stay the caller's
@@ -37,88 +35,24 @@
 	" /usr, /bin, /lib, /sbin"
 #define ALLOWED_ROOTS "allowed is what volume_root in broker.conf lists"
 
-/* Neither below these, nor a directory that holds one of them. */
-static const char *const denied_trees[] = {
-	"/boot", "/dev", "/etc",     "/home",    "/proc",
-	"/run",  "/sys", "/var/lib", "/var/run",
-};
-
-/* Not to be written to: what the host itself runs. */
-static const char *const system_trees[] = {
-	"/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr",
-};
-
-/* Anywhere in a path, or right below it. */
-static const char *const denied_names[] = {
-	".ssh", ".gnupg", ".aws", ".kube", ".docker", ".azure", ".config",
-};
-
-/* Is @path the tree @root or below it? */
-static bool is_below(const char *path, const char *root)
+/* Does the name lead to what was opened? */
+static bool leads_to(const char *path, int fd)
 {
-	size_t len = strlen(root);
+	const unsigned int mask = STATX_INO | STATX_MNT_ID;
+	int again_fd auto_fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct statx a, b;
 
-	while (len > 0 && root[len - 1] == '/')
-		len--;
-	return strncmp(path, root, len) == 0 &&
-	       (path[len] == '/' || path[len] == '\0');
+	return again_fd >= 0 && statx(fd, "", AT_EMPTY_PATH, mask, &a) == 0 &&
+	       statx(again_fd, "", AT_EMPTY_PATH, mask, &b) == 0 &&
+	       a.stx_ino == b.stx_ino && a.stx_mnt_id == b.stx_mnt_id;
 }
 
-static bool has_denied_name(const char *path)
-{
-	for (const char *p = path; p; p = strchr(p + 1, '/')) {
-		size_t len = strcspn(p + 1, "/");
-
-		for (size_t i = 0; i < ARRAY_SIZE(denied_names); i++) {
-			if (strlen(denied_names[i]) == len &&
-			    strncmp(p + 1, denied_names[i], len) == 0)
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool holds_denied_name(int dir_fd)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(denied_names); i++) {
-		if (faccessat(dir_fd, denied_names[i], F_OK,
-			      AT_SYMLINK_NOFOLLOW) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool overlaps(const char *path, const char *tree)
-{
-	return is_below(path, tree) || is_below(tree, path);
-}
-
-static bool overlaps_any(const char *path, const char *const *trees,
-			 size_t num_trees)
-{
-	for (size_t i = 0; i < num_trees; i++) {
-		if (overlaps(path, trees[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool is_allowed(const struct native_config *config, int fd,
-		       const char *path, bool read_only)
-{
-	for (unsigned int i = 0; i < config->num_roots; i++) {
-		if (is_below(path, config->roots[i]))
-			return true;
-	}
-	if (!config->private || overlaps(path, config->run_dir) ||
-	    has_denied_name(path) || holds_denied_name(fd) ||
-	    overlaps_any(path, denied_trees, ARRAY_SIZE(denied_trees)))
-		return false;
-	return read_only ||
-	       !overlaps_any(path, system_trees, ARRAY_SIZE(system_trees));
-}
-
-/* The name of what was really opened, links resolved. */
+/*
+ * The name of what was really opened, links resolved. /proc leads also to
+ * where no name of ours leads: into other mount namespaces, and detached
+ * mounts that we hold by descriptor. What is called /workspace there isn't
+ * what the policy would judge.
+ */
 static int real_name(int fd, char *buf, size_t size)
 {
 	char link[32];
@@ -129,7 +63,7 @@ static int real_name(int fd, char *buf, size_t size)
 	if (n < 0)
 		return -errno;
 	buf[n] = '\0';
-	return buf[0] == '/' ? 0 : -EINVAL;
+	return buf[0] == '/' && leads_to(buf, fd) ? 0 : -EXDEV;
 }
 
 static int open_allowed(const struct native_config *config, const char *source,
@@ -146,7 +80,7 @@ static int open_allowed(const struct native_config *config, const char *source,
 	r = real_name(fd, path, sizeof(path));
 	if (r < 0)
 		return err_set(err, ERR_INVALID, -r, "volume '%.150s'", source);
-	if (!is_allowed(config, fd, path, read_only))
+	if (!volume_policy_check(config, fd, path, read_only))
 		return err_set(err, ERR_INVALID, 0,
 			       "volume '%.50s' is not allowed; %s", source,
 			       config->private ? ALLOWED_PRIVATE
