@@ -190,6 +190,7 @@ static int start_launcher(struct native *native, struct domain *domain,
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
 		return err_set(err, ERR_INTERNAL, errno, "socketpair");
+	fdpass_refuse(sock[0]);
 	/* Our end only: a stuck launcher must not stop the broker. */
 	if (fcntl(sock[0], F_SETFL, O_NONBLOCK) < 0)
 		return err_set(err, ERR_INTERNAL, errno, "fcntl");
@@ -330,6 +331,7 @@ int domain_get(struct native *native, const char *name,
 void domain_launcher_gone(struct native *native, struct domain *domain)
 {
 	domain->state = DOMAIN_ORPHANED;
+	native->num_looks = NATIVE_LOOKS;
 	end_launcher(domain);
 	if (domain->num_used == 0)
 		domain_close(native, domain);

@@ -287,13 +287,14 @@ int native_create(struct native *native, const struct broker_create *spec,
 	memcpy(sandbox->id, spec->id, sizeof(sandbox->id));
 	sandbox->domain = (uint8_t)(domain - native->domains);
 	sandbox->pidfd = -1;
-	sandbox->state = SANDBOX_DEAD; /* not FREE: is_new_child() looks */
+	sandbox->state = SANDBOX_DEAD; /* not FREE: child_open() looks */
 	native->num_live++;
 	plan_make(spec, &host, &plan);
 	r = run_plan(native, &plan, spec, sandbox, err);
 	if (r == 0)
 		r = watch(native, sandbox, err);
 	if (r < 0) {
+		native->num_looks = NATIVE_LOOKS;
 		if (remove_rest(native, sandbox) == 0)
 			forget(native, sandbox);
 		return r;
@@ -362,6 +363,7 @@ void native_reap(struct native *native, native_gone_fn gone, void *arg)
 		else
 			domain_launcher_gone(native, events[i].data.ptr);
 	}
+	child_reap_others(native);
 	for (unsigned int i = 0; i < native->high; i++) {
 		struct sandbox *sandbox = &native->sandboxes[i];
 

@@ -11,6 +11,7 @@
  *   image.c   the `host` image and the /dev and /sys templates
  *   layer.c   writable layers, and the roots above them
  *   disk.c    layers on disk: our side of osb-disk, which makes them
+ *   child.c   whether a process is the one that a launcher was to make
  *   volume.c  opening the host paths that volume_policy.c allows inside
  *   cgroup.c  finding, making and removing control groups
  *
@@ -38,6 +39,7 @@
 #define NATIVE_ROOTS_MAX 16
 #define LAYER_DIR_DEFAULT "/var/lib/opensandbox/layers"
 #define IMAGE_BINDS_MAX 16
+#define NATIVE_LOOKS 100 /* one each 10 ms */
 
 #define USER_ID 1000u          /* `sandbox`, inside */
 #define IDMAP_SHIFT UINT32_MAX /* idmap_open(): no owner */
@@ -153,6 +155,8 @@ struct native {
 	struct cgroup_host cgroup;
 	struct disk disk;
 	struct domain domains[NATIVE_DOMAINS_MAX];
+	pid_t front_pid;        /* osbd: a child that is none of a launcher's */
+	unsigned int num_looks; /* left for children that nobody told us of */
 	unsigned int num_later;
 	int later[SETUP_NUM_FDS + SETUP_BINDS_MAX + 3]; /* to be closed */
 	unsigned int num_live;                          /* sandboxes not FREE */
@@ -202,6 +206,9 @@ void native_close_later(struct native *native);
 int run_plan(struct native *native, const struct plan *plan,
 	     const struct broker_create *spec, struct sandbox *sandbox,
 	     struct err *err);
+int child_open(const struct native *native, pid_t in_pid, int cgroup_fd,
+	       int *ret_pidfd);
+void child_reap_others(struct native *native);
 int sandbox_remove_dirs(struct native *native, const struct sandbox *sandbox);
 
 int domain_get(struct native *native, const char *name,

@@ -185,6 +185,7 @@ static int run_launch(struct run *run, const struct plan_op *op,
 	(void)op;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
 		return err_set(err, ERR_INTERNAL, errno, "socketpair");
+	fdpass_refuse(sock[0]);
 	run->init_fd = sock[0];
 	fds[0] = sock[1];
 	fds[1] = run->clone_fd;
@@ -363,30 +364,6 @@ static int run_volume(struct run *run, const struct plan_op *op,
 	return 0;
 }
 
-/*
- * Ours, alive or a zombie, and nobody we know already? A launcher that was
- * taken over can't make us move or kill a foreign process.
- */
-static bool is_new_child(const struct native *native, pid_t pid)
-{
-	siginfo_t info = { 0 };
-
-	if (pid <= 1)
-		return false;
-	for (unsigned int i = 0; i < NATIVE_DOMAINS_MAX; i++) {
-		if (native->domains[i].state == DOMAIN_ALIVE &&
-		    native->domains[i].launcher_pid == pid)
-			return false;
-	}
-	for (unsigned int i = 0; i < native->high; i++) {
-		if (native->sandboxes[i].state != SANDBOX_FREE &&
-		    native->sandboxes[i].pid == pid)
-			return false;
-	}
-	return waitid(P_PID, (id_t)pid, &info,
-		      WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
-}
-
 static int run_launched(struct run *run, const struct plan_op *op,
 			struct err *err)
 {
@@ -402,23 +379,20 @@ static int run_launched(struct run *run, const struct plan_op *op,
 				&len, NULL);
 	if (r == 0)
 		r = launcher_answer_check(&msg, len, LAUNCHER_CLONED);
-	/* It may answer later: no way to pair that up again. */
+	if (r == 0 && msg.pid)
+		r = child_open(run->native, msg.pid, run->clone_fd,
+			       &sandbox->pidfd);
+	/* It may answer later, which nobody could pair up again, or it lies. */
 	if (r < 0 && run->domain->launcher_pid > 0)
 		(void)kill(run->domain->launcher_pid, SIGKILL);
 	run->launching = false;
 	if (r < 0)
 		return err_set(err, ERR_UNAVAILABLE, -r,
-			       "the launcher didn't answer");
-	if (msg.pid && !is_new_child(run->native, msg.pid))
-		return err_set(err, ERR_INTERNAL, 0,
-			       "the launcher named a foreign process");
-	if (msg.pid) {
-		sandbox->pid = msg.pid;
-		sandbox->pidfd = pidfd_open(msg.pid, 0);
-	}
+			       "the launcher didn't answer as it should");
+	sandbox->pid = msg.pid;
 	if (msg.sys || sandbox->pidfd < 0)
-		return err_set(err, ERR_INTERNAL, msg.sys ? msg.sys : errno,
-			       "launcher: %s", msg.where);
+		return err_set(err, ERR_INTERNAL, msg.sys, "launcher: %s",
+			       msg.where);
 	return 0;
 }
 
@@ -505,10 +479,14 @@ _Static_assert(ARRAY_SIZE(steps) == PLAN_NUM_KINDS, "a step per kind");
 static void undo(struct run *run)
 {
 	struct sandbox *sandbox = run->sandbox;
+	char path[CGROUP_PATH_MAX];
 	siginfo_t info;
 
 	if (run->launching)
 		(void)run_launched(run, NULL, NULL);
+	/* Also what a launcher has made and not told. */
+	(void)snprintf(path, sizeof(path), "%u/cgroup.kill", sandbox->slot);
+	(void)file_write_at(run->domain->cgroup.fd[PLAN_V2], path, "1");
 	close_fd(&run->init_fd); /* an init without setup ends by itself */
 	if (sandbox->pidfd >= 0) {
 		(void)pidfd_send_signal(sandbox->pidfd, SIGKILL, NULL, 0);
