@@ -11,7 +11,7 @@
  * Ownership:  owns the socket and the execs.
  * Limits:     INIT_EXECS_MAX execs, INIT_MSG_MAX bytes per message.
  *
- * #syscalls  connect close socket: unix
+ * #syscalls  connect close socket: unix setsockopt: refuse_fds
  */
 
 #include "sandbox/init_link.h"
@@ -125,35 +125,32 @@ static int take_failed(struct init_link *link, const struct init_failed *in_msg)
 	return 0;
 }
 
-/* A verdict that its own status contradicts would reach a client as true. */
-static bool verdict_fits(uint32_t in_verdict, bool by_signal)
+/* Every number in its range, and no two that exclude each other. */
+static bool is_possible(const struct init_exited *in_msg)
 {
-	switch (in_verdict) {
-	case VERDICT_WALL_TIMEOUT:
-	case VERDICT_KILLED:
-		return true; /* it may have exited just before */
-	case VERDICT_OOM:
-	case VERDICT_SIGNALED:
-		return by_signal;
-	case VERDICT_EXITED:
-		return !by_signal;
-	default:
+	bool by_signal = in_msg->signal != 0;
+
+	if (in_msg->verdict <= VERDICT_LOST || in_msg->verdict >= VERDICT_NUM ||
+	    in_msg->signal < 0 || in_msg->signal > 64 ||
+	    in_msg->exit_code < -1 || in_msg->exit_code > 255 ||
+	    by_signal != (in_msg->exit_code == -1))
 		return false;
-	}
+	if (in_msg->verdict == VERDICT_EXITED)
+		return !by_signal;
+	if (in_msg->verdict == VERDICT_SIGNALED ||
+	    in_msg->verdict == VERDICT_OOM)
+		return by_signal;
+	return true; /* whoever is killed may still manage to exit */
 }
 
 static int take_exited(struct init_link *link, struct init_exited *in_msg)
 {
 	struct exec **at = find_exec(link, in_msg->exec_id);
 	struct exec *exec auto_free = NULL;
-	bool by_signal = in_msg->signal != 0;
 
 	if (!*at)
 		return take_stray(link);
-	if (!(*at)->started || !verdict_fits(in_msg->verdict, by_signal) ||
-	    in_msg->signal < 0 || in_msg->signal > 64 ||
-	    in_msg->exit_code < -1 || in_msg->exit_code > 255 ||
-	    by_signal != (in_msg->exit_code == -1))
+	if (!(*at)->started || !is_possible(in_msg))
 		return -EBADMSG;
 	if (in_msg->num_left > INIT_LEFT_MAX)
 		in_msg->num_left = INIT_LEFT_MAX;
@@ -243,6 +240,7 @@ static int connect_to(int dir_fd, const char *id, int *ret_fd, struct err *err)
 
 	if (fd < 0)
 		return err_set(err, ERR_UNAVAILABLE, errno, "open a socket");
+	fdpass_refuse(fd); /* init may be hostile */
 	(void)snprintf(addr.sun_path, sizeof(addr.sun_path),
 		       "/proc/self/fd/%d/%s.sock", dir_fd, id);
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)

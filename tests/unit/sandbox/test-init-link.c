@@ -2,6 +2,7 @@
 
 #include "test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -242,7 +243,7 @@ static void a_kill_is_sent(void **state)
 /* Each breaks the link, and the exec is lost, not made up. */
 static void lies_break_the_link(void **state)
 {
-	for (int lie = 0; lie < 11; lie++) {
+	for (int lie = 0; lie < 12; lie++) {
 		struct init_exited end;
 		size_t len = sizeof(end);
 
@@ -281,12 +282,16 @@ static void lies_break_the_link(void **state)
 		case 8:
 			end.signal = -1;
 			break;
-		case 9: /* exited, but by a signal */
-			end.signal = 9;
+		case 9: /* exited, by a signal */
+			end.verdict = VERDICT_EXITED;
 			end.exit_code = -1;
+			end.signal = 9;
 			break;
-		case 10: /* the other way round */
+		case 10: /* signaled, without one */
 			end.verdict = VERDICT_SIGNALED;
+			break;
+		case 11:
+			end.verdict = VERDICT_OOM;
 			break;
 		}
 		if (lie != 1)
@@ -314,16 +319,19 @@ static void an_endless_talker_is_cut_off(void **state)
 static void a_descriptor_from_init_is_refused(void **state)
 {
 	struct init_started msg = { .op = INIT_STARTED, .pid = 1 };
+	int r;
 
 	(void)state;
 	start();
 	msg.exec_id = init.exec_id;
-	assert_int_equal(fdpass_send(init.conn_fd, &msg, sizeof(msg),
-				     &init.dir_fd, 1),
-			 0);
+	r = fdpass_send(init.conn_fd, &msg, sizeof(msg), &init.dir_fd, 1);
 	fake_turn();
 	assert_int_equal(init.started, 0);
-	assert_true(init_link_broken(init.link));
+	/* Linux 6.16 doesn't let it be sent; older ones have to receive it. */
+	if (r == 0)
+		assert_true(init_link_broken(init.link));
+	else
+		assert_int_equal(r, -EPERM);
 }
 
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
