@@ -22,7 +22,8 @@
 /*
  * FRONT_NEW      osbd runs but hasn't said HELLO: nothing else is allowed.
  * FRONT_READY    every request is allowed.
- * FRONT_LEAVING  osbd was told that it may go: nothing is allowed.
+ * FRONT_LEAVING  osbd was told that it may go: nothing is allowed, and it has
+ *                two seconds.
  */
 enum front_state {
 	FRONT_NEW = 1 << 0,
@@ -37,6 +38,8 @@ struct front {
 	int sock_fd;
 	unsigned int quick_deaths; /* in a row, within a second of the start */
 	uint64_t started_ms;
+	uint64_t
+		leave_by_ms; /* FRONT_LEAVING: when it must have left; 0: unset */
 };
 
 struct broker_options {
@@ -94,6 +97,17 @@ void front_end(struct front *front);
 
 /** front_send() - never blocks: an osbd that doesn't read is killed */
 void front_send(struct front *front, const void *msg, size_t len);
+
+/** front_drop() - no word more with this osbd: kill it; front_died() follows */
+void front_drop(struct front *front);
+
+/**
+ * front_patience() - how long osbd, which wanted to leave, may still take
+ *
+ * Return: milliseconds, or -1 when nothing has to happen by itself. Ends it
+ * when its time is over.
+ */
+int front_patience(struct front *front);
 
 /** ready_say() - the first word on ready_fd, and the last */
 void ready_say(struct broker *broker, const char *line);

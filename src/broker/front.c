@@ -5,7 +5,8 @@
  *
  * osbd gets its descriptors by number (enum osbd_fd), a user of its own, no
  * capability and no way to gain one; it is executed by descriptor, so that
- * its user needs no access to where it is installed. When it dies it is
+ * its user needs no access to where it is installed. One that breaks the
+ * channel, or doesn't read what it asked for, is killed. When it dies it is
  * started again and its sandboxes are destroyed, since nobody could find
  * them. Three deaths within a second of a start, and the broker gives up.
  *
@@ -34,6 +35,16 @@
 
 #define QUICK_MS 1000
 #define QUICK_DEATHS_MAX 3
+
+/*
+ * Room for a word about every sandbox at once, at a good kilobyte each of the
+ * kernel's: the default holds 166, and who asks for 200 and then reads isn't
+ * hostile. The kernel doubles it.
+ */
+static const int answers_bytes = 4 << 20;
+
+/* An osbd that was let go has this long, or the next broker waits for it. */
+#define LEAVE_MS 2000
 
 static uint64_t now_ms(void)
 {
@@ -96,6 +107,10 @@ int front_start(struct broker *broker, struct err *err)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
 		return err_set(err, ERR_INTERNAL, errno, "socketpair");
+	fdpass_refuse(sock[0]);
+	if (setsockopt(sock[0], SOL_SOCKET, SO_SNDBUFFORCE, &answers_bytes,
+		       sizeof(answers_bytes)) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "setsockopt");
 	/* Only our end: the two are separate descriptions. */
 	if (fcntl(sock[0], F_SETFL, O_NONBLOCK) < 0)
 		return err_set(err, ERR_INTERNAL, errno, "fcntl");
@@ -104,6 +119,7 @@ int front_start(struct broker *broker, struct err *err)
 	front->sock_fd = sock[0];
 	front->state = FRONT_NEW;
 	front->started_ms = now_ms();
+	front->leave_by_ms = 0;
 	pid = fork();
 	if (pid == 0)
 		exec_osbd(broker, sock[1]);
@@ -111,6 +127,7 @@ int front_start(struct broker *broker, struct err *err)
 	if (pid < 0)
 		return err_set(err, ERR_INTERNAL, errno, "fork");
 	front->pid = pid;
+	broker->native.front_pid = pid;
 	front->pidfd = pidfd_open(pid, 0);
 	if (front->pidfd < 0)
 		return err_set(err, ERR_INTERNAL, errno, "pidfd_open");
@@ -155,6 +172,27 @@ void front_send(struct front *front, const void *msg, size_t len)
 	if (front->sock_fd < 0)
 		return;
 	r = fdpass_send(front->sock_fd, msg, len, NULL, 0);
-	if (r < 0 && front->pid > 0)
+	if (r < 0)
+		front_drop(front);
+}
+
+void front_drop(struct front *front)
+{
+	if (front->pid > 0)
 		(void)kill(front->pid, SIGKILL); /* seen by front_died() */
+	close_fd(&front->sock_fd);
+}
+
+int front_patience(struct front *front)
+{
+	uint64_t now = now_ms();
+
+	if (front->state != FRONT_LEAVING || front->sock_fd < 0)
+		return -1;
+	if (front->leave_by_ms == 0)
+		front->leave_by_ms = now + LEAVE_MS;
+	if (now < front->leave_by_ms)
+		return (int)(front->leave_by_ms - now);
+	front_drop(front);
+	return -1;
 }

@@ -54,6 +54,9 @@
 
 #define LOCK_TIMEOUT_MS 5000
 
+/* Then signals and the dead get their turn, however much osbd asks. */
+#define MESSAGES_PER_TURN 32
+
 static const char usage[] =
 	"usage: osb-broker [--config FILE] [--run-dir DIR] [--socket PATH]\n"
 	"                  [--idle-exit TIME] [--api-key-file FILE]\n"
@@ -249,6 +252,7 @@ static int bind_listener(struct broker *broker, const char *path)
 		    0 ||
 	    listen(broker->listen_fd, 1024) < 0)
 		return -errno;
+	fdpass_refuse(broker->listen_fd); /* clients' neither */
 	if (!config->private && lchown(path, 0, config->osbd_gid) < 0)
 		return -errno;
 	return 0;
@@ -315,8 +319,28 @@ static int lock_run_dir(const struct broker *broker)
 	return -EBUSY;
 }
 
-static int open_run_dir(struct broker *broker,
-			const struct native_config *config, struct err *err)
+/*
+ * The name without links: the policy about volumes compares it with the names
+ * that the kernel gives.
+ */
+static int resolve_run_dir(const struct broker *broker,
+			   struct native_config *config, struct err *err)
+{
+	char link[32];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d",
+		       broker->run_dir_fd);
+	n = readlink(link, config->run_dir, sizeof(config->run_dir) - 1);
+	if (n < 0)
+		return err_set(err, ERR_INTERNAL, errno, "resolve '%.150s'",
+			       config->run_dir);
+	config->run_dir[n] = '\0';
+	return 0;
+}
+
+static int open_run_dir(struct broker *broker, struct native_config *config,
+			struct err *err)
 {
 	struct stat st;
 
@@ -338,7 +362,7 @@ static int open_run_dir(struct broker *broker,
 		return err_set(err, ERR_CONFLICT, 0,
 			       "another broker runs in '%.150s'",
 			       config->run_dir);
-	return 0;
+	return resolve_run_dir(broker, config, err);
 }
 
 static int configure(struct broker *broker, const struct arguments *args,
@@ -416,19 +440,29 @@ static void receive(struct broker *broker)
 		struct broker_create largest;
 		uint32_t align;
 	} msg;
+	struct front *front = &broker->front;
 	size_t len;
 	int r;
 
-	do {
-		r = fdpass_recv(broker->front.sock_fd, &msg, sizeof(msg),
-				MSG_DONTWAIT, &len, NULL);
+	for (unsigned int i = 0; i < MESSAGES_PER_TURN && front->sock_fd >= 0;
+	     i++) {
+		r = fdpass_recv(front->sock_fd, &msg, sizeof(msg), MSG_DONTWAIT,
+				&len, NULL);
+		if (r == -EAGAIN)
+			return;
 		if (r == 0 && len > 0)
 			table_answer(broker, &msg, len);
-	} while (r == 0 && len > 0 && broker->front.sock_fd >= 0);
+		else if (r != -EMSGSIZE && r != -EBADMSG)
+			front_drop(front); /* its end is closed: it would
+					      wake us without end */
+	}
 }
 
+/* Is there what has to be looked at again, though no event will tell? */
 static bool has_dead(const struct native *native)
 {
+	if (native->num_looks > 0)
+		return true;
 	for (unsigned int i = 0; i < native->high; i++) {
 		if (native->sandboxes[i].state == SANDBOX_DEAD)
 			return true;
@@ -449,7 +483,7 @@ static int turn(struct broker *broker, int timeout_ms, struct err *err)
 
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
-	if (pfds[0].revents & POLLIN)
+	if (pfds[0].revents)
 		receive(broker);
 	if (pfds[2].revents || has_dead(&broker->native))
 		native_reap(&broker->native, table_gone, broker);
@@ -470,7 +504,9 @@ static int loop(struct broker *broker, struct err *err)
 	int r = 0;
 
 	while (!broker->stop && r >= 0) {
-		int timeout = has_dead(&broker->native) ? RETRY_MS : -1;
+		int timeout = has_dead(&broker->native)
+				      ? RETRY_MS
+				      : front_patience(&broker->front);
 
 		/* What can be made ahead is made when nobody asks. */
 		r = turn(broker, more ? 0 : timeout, err);
