@@ -58,7 +58,8 @@ unit: all
 
 blackbox: all
 	OSB_BUILD=$(CURDIR)/$(BUILD) $(PYTEST) -q \
-		--junitxml=$(BUILD)/blackbox.xml tests/integration tests/escape
+		--junitxml=$(BUILD)/blackbox.xml tests/integration tests/escape \
+		tests/hostile
 
 test-vm:
 	@tools/deps build vm
