@@ -10,37 +10,6 @@
 #include "base/cleanup.h"
 #include "wire/walls.h"
 
-static const char *const kind_names[] = {
-	[PLAN_CGROUP_MAKE] = "cgroup-make",
-	[PLAN_CGROUP_ENABLE] = "cgroup-enable",
-	[PLAN_CGROUP_CLONE] = "cgroup-clone",
-	[PLAN_LAUNCH] = "launch",
-	[PLAN_LISTEN] = "listen",
-	[PLAN_CGROUP_LIMIT] = "cgroup-limit",
-	[PLAN_CGROUP_DELEGATE] = "cgroup-delegate",
-	[PLAN_CGROUP_OPEN] = "cgroup-open",
-	[PLAN_LAYER] = "layer",
-	[PLAN_ROOT] = "root",
-	[PLAN_DEV] = "dev",
-	[PLAN_SYS] = "sys",
-	[PLAN_SHM] = "shm",
-	[PLAN_BIND] = "bind",
-	[PLAN_VOLUME] = "volume",
-	[PLAN_LAUNCHED] = "launched",
-	[PLAN_SETUP] = "setup",
-	[PLAN_READY] = "ready",
-};
-_Static_assert(ARRAY_SIZE(kind_names) == PLAN_NUM_KINDS, "a name per kind");
-
-static const char *const hierarchy_names[] = {
-	[PLAN_V2] = "v2",
-	[PLAN_MEMORY] = "memory",
-	[PLAN_PIDS] = "pids",
-	[PLAN_CPU] = "cpu",
-};
-_Static_assert(ARRAY_SIZE(hierarchy_names) == PLAN_NUM_HIERARCHIES,
-	       "a name per hierarchy");
-
 /* A field holds one string with nothing behind it: no hidden second value. */
 static bool is_clean(const char *field, size_t size)
 {
@@ -212,58 +181,4 @@ void plan_make(const struct broker_create *spec, const struct plan_host *host,
 	plan_add(plan, PLAN_LAUNCHED);
 	plan_add(plan, PLAN_SETUP);
 	plan_add(plan, PLAN_READY);
-}
-
-/* Of a CGROUP step: hierarchy and directory, then what is special to it. */
-static void format_cgroup(const struct plan_op *op, char *buf,
-			  unsigned int size)
-{
-	int n = snprintf(buf, size, "%s %s%s%s", kind_names[op->kind],
-			 hierarchy_names[op->hierarchy],
-			 op->dir && *op->dir ? "/" : "",
-			 op->dir ? op->dir : "");
-
-	if (n < 0 || (unsigned int)n >= size)
-		return;
-	buf += n;
-	size -= (unsigned int)n;
-	if (op->kind == PLAN_CGROUP_LIMIT)
-		(void)snprintf(buf, size, " %s=%" PRIu64, op->file, op->value);
-	else if (op->kind == PLAN_CGROUP_ENABLE)
-		(void)snprintf(buf, size, " %s", op->text);
-	else if (op->kind == PLAN_CGROUP_OPEN)
-		(void)snprintf(buf, size, " %s", op->file);
-}
-
-void plan_op_format(const struct plan_op *op, char *buf, unsigned int size)
-{
-	const char *name = kind_names[op->kind];
-
-	switch (op->kind) {
-	case PLAN_CGROUP_MAKE:
-	case PLAN_CGROUP_ENABLE:
-	case PLAN_CGROUP_CLONE:
-	case PLAN_CGROUP_LIMIT:
-	case PLAN_CGROUP_DELEGATE:
-	case PLAN_CGROUP_OPEN:
-		format_cgroup(op, buf, size);
-		break;
-	case PLAN_VOLUME:
-		(void)snprintf(buf, size, "%s %s:%s%s", name, op->source,
-			       op->target, op->read_only ? ":ro" : "");
-		break;
-	case PLAN_LAYER:
-		(void)snprintf(buf, size, "%s %" PRIu64 " bytes, %u inodes, %s",
-			       name, op->value, op->inodes,
-			       op->on_disk ? "on disk" : "in memory");
-		break;
-	case PLAN_SYS:
-	case PLAN_SHM:
-	case PLAN_BIND:
-		(void)snprintf(buf, size, "%s %" PRIu64, name, op->value);
-		break;
-	default:
-		(void)snprintf(buf, size, "%s", name);
-		break;
-	}
 }

@@ -6,8 +6,8 @@
  *
  * osbd sends a spec, which can ask for more or less of a thing but can't
  * leave a wall out. plan_make() checks it and writes down each step; the
- * runner in native/ carries the steps out. A plan is data: it can be printed,
- * compared and tested without any privilege.
+ * runner in native/ carries the steps out. A plan is data: it can be compared
+ * and tested without any privilege.
  */
 
 #include <stdbool.h>
@@ -101,6 +101,3 @@ void plan_cgroups_limit(struct plan *plan, bool unified,
 
 /** plan_add() - one more step, all else in it zero */
 struct plan_op *plan_add(struct plan *plan, enum plan_kind kind);
-
-/** plan_op_format() - one line for a person; always terminated */
-void plan_op_format(const struct plan_op *op, char *buf, unsigned int size);

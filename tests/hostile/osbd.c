@@ -21,6 +21,7 @@
  */
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,8 +33,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "confine/confine.h"
 #include "hostile/hostile.h"
-#include "server/filter.h"
 
 #define PATIENCE_MS 4000
 #define LINE_MAX_BYTES 65536
@@ -207,9 +208,13 @@ static void do_grab(char *words)
 	say_errno(grab(name, words ? words : ""), "could");
 }
 
+static struct sock_filter osbd_filter[] = {
+#include "osbd_filter.h"
+};
+
 static void do_filter(void)
 {
-	say_errno(filter_load(), "done");
+	say_errno(seccomp_load(osbd_filter, ARRAY_SIZE(osbd_filter)), "done");
 }
 
 static void do_exit(void)

@@ -210,21 +210,6 @@ static void the_largest_plan_fits(void **state)
 	assert_true(plan.num <= PLAN_OPS_MAX);
 }
 
-static void a_plan_can_be_read(void **state)
-{
-	char line[256];
-
-	(void)state;
-	add_volume("/srv/data", "/data", VOLUME_READ_ONLY);
-	plan_make(&spec, &host, &plan);
-	plan_op_format(&plan.ops[position(PLAN_VOLUME)], line, sizeof(line));
-	assert_string_equal(line, "volume /srv/data:/data:ro");
-	plan_op_format(&plan.ops[position(PLAN_CGROUP_LIMIT)], line,
-		       sizeof(line));
-	assert_string_equal(line, "cgroup-limit memory "
-				  "memory.limit_in_bytes=553648128");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,7 +230,6 @@ int main(void)
 		cmocka_unit_test_setup(too_many_volumes_and_flags_are_refused,
 				       good_spec),
 		cmocka_unit_test_setup(the_largest_plan_fits, good_spec),
-		cmocka_unit_test_setup(a_plan_can_be_read, good_spec),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
