@@ -79,15 +79,6 @@ static int set_cgroup_parent(struct native_config *config, const char *value)
 	return 0;
 }
 
-static int set_layer_dir(struct native_config *config, const char *value)
-{
-	if (value[0] != '/' || strlen(value) >= sizeof(config->layer_dir))
-		return -EINVAL;
-	(void)snprintf(config->layer_dir, sizeof(config->layer_dir), "%s",
-		       value);
-	return 0;
-}
-
 static int add_path(char (*list)[PATH_MAX], unsigned int max, unsigned int *num,
 		    const char *value)
 {
@@ -96,6 +87,13 @@ static int add_path(char (*list)[PATH_MAX], unsigned int max, unsigned int *num,
 	(void)snprintf(list[*num], PATH_MAX, "%s", value);
 	(*num)++;
 	return 0;
+}
+
+static int set_layer_dir(struct native_config *config, const char *value)
+{
+	unsigned int num = 0;
+
+	return add_path(&config->layer_dir, 1, &num, value);
 }
 
 static int add_runtime(struct native_config *config, const char *value)

@@ -10,9 +10,8 @@
  * started again and its sandboxes are destroyed, since nobody could find
  * them. Three deaths within a second of a start, and the broker gives up.
  *
- * #syscalls  fork clone wait4 kill pidfd_open socketpair lseek dup2 fcntl
- *            execveat chdir umask clock_gettime setgroups setresuid
- *            setresgid
+ * #syscalls  wait4 kill pidfd_open lseek dup2 fcntl setsockopt execveat
+ *            chdir umask clock_gettime setgroups setresuid setresgid
  */
 
 #include <errno.h>
@@ -32,6 +31,7 @@
 #include "broker/broker.h"
 #include "confine/confine.h"
 #include "wire/fdpass.h"
+#include "wire/spawn.h"
 
 #define QUICK_MS 1000
 #define QUICK_DEATHS_MAX 3
@@ -60,9 +60,9 @@ static int lift(int fd)
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 16);
 }
 
-__attribute__((noreturn)) static void exec_osbd(struct broker *broker,
-						int sock_fd)
+static void exec_osbd(void *arg, int sock_fd)
 {
+	struct broker *broker = arg;
 	const struct native_config *config = &broker->native.config;
 	const struct broker_options *options = &broker->options;
 	const int fds[][2] = {
@@ -92,45 +92,32 @@ __attribute__((noreturn)) static void exec_osbd(struct broker *broker,
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)umask(0077);
-	if (chdir("/") < 0 ||
-	    confine_daemon(config->osbd_uid, config->osbd_gid) < 0)
-		_exit(127);
-	(void)syscall(SYS_execveat, exec_fd, "", argv, envp, AT_EMPTY_PATH);
-	_exit(127);
+	if (chdir("/") == 0 &&
+	    confine_daemon(config->osbd_uid, config->osbd_gid) == 0)
+		(void)syscall(SYS_execveat, exec_fd, "", argv, envp,
+			      AT_EMPTY_PATH);
 }
 
 int front_start(struct broker *broker, struct err *err)
 {
 	struct front *front = &broker->front;
-	int sock[2];
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "socketpair");
-	fdpass_refuse(sock[0]);
-	if (setsockopt(sock[0], SOL_SOCKET, SO_SNDBUFFORCE, &answers_bytes,
-		       sizeof(answers_bytes)) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "setsockopt");
-	/* Only our end: the two are separate descriptions. */
-	if (fcntl(sock[0], F_SETFL, O_NONBLOCK) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "fcntl");
 	if (broker->key_fd >= 0 && lseek(broker->key_fd, 0, SEEK_SET) < 0)
 		return err_set(err, ERR_INTERNAL, errno, "rewind the key file");
-	front->sock_fd = sock[0];
 	front->state = FRONT_NEW;
 	front->started_ms = now_ms();
 	front->leave_by_ms = 0;
-	pid = fork();
-	if (pid == 0)
-		exec_osbd(broker, sock[1]);
-	close_fd(&sock[1]);
+	pid = spawn(SPAWN_REFUSES_FDS, exec_osbd, broker, &front->sock_fd);
 	if (pid < 0)
-		return err_set(err, ERR_INTERNAL, errno, "fork");
+		return err_set(err, ERR_INTERNAL, -pid, "start osbd");
 	front->pid = pid;
 	broker->native.front_pid = pid;
 	front->pidfd = pidfd_open(pid, 0);
-	if (front->pidfd < 0)
-		return err_set(err, ERR_INTERNAL, errno, "pidfd_open");
+	if (front->pidfd < 0 ||
+	    setsockopt(front->sock_fd, SOL_SOCKET, SO_SNDBUFFORCE,
+		       &answers_bytes, sizeof(answers_bytes)) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "watch osbd");
 	return 0;
 }
 

@@ -217,6 +217,11 @@ static void do_filter(void)
 	say_errno(seccomp_load(osbd_filter, ARRAY_SIZE(osbd_filter)), "done");
 }
 
+static void do_name(char *words)
+{
+	say_errno(prctl(PR_SET_NAME, words, 0, 0, 0), "done");
+}
+
 static void do_exit(void)
 {
 	_exit(1);
@@ -237,7 +242,8 @@ static const struct {
 	{ "drain", do_drain, NULL },   { "grab", do_grab, NULL },
 	{ "empty", NULL, do_empty },   { "half", NULL, do_half },
 	{ "close", NULL, do_close },   { "filter", NULL, do_filter },
-	{ "exit", NULL, do_exit },     { "die", NULL, do_die },
+	{ "name", do_name, NULL },     { "exit", NULL, do_exit },
+	{ "die", NULL, do_die },
 };
 
 static void obey(char *line)

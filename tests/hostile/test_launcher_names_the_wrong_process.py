@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A launcher that was taken over answers the broker wrongly.
 
-Which way is in the sandbox's id; see tests/hostile/init.c.
+Which way, it learns from osbd's name; see tests/hostile/init.c.
 """
 
-import time
+import contextlib
 
 import pytest
 
@@ -20,8 +20,11 @@ WAYS = {
 TAKE = {"osb-init": hostile.HOSTILE / "osb-init"}
 
 
-def id_of(way, pid=0):
-    return b"facade%02x%08x%016x" % (way, pid & 0xFFFFFFFF, time.monotonic_ns())
+@contextlib.contextmanager
+def answering(osbd, way, pid=0):
+    osbd.do(f"name way{way:02x}{pid & 0xFFFFFFFF:08x}")
+    yield
+    osbd.do("name osbd")
 
 
 def assert_ended(service, osbd):
@@ -33,9 +36,10 @@ def assert_ended(service, osbd):
 @pytest.mark.parametrize("way", WAYS)
 def test_an_answer_that_isnt_one_makes_no_sandbox(taken_over, way):
     service, osbd = taken_over(take=TAKE)
-    identity = id_of(WAYS[way])
+    identity = osbd.new_id()
     with hostile.unharmed(service):
-        answer = osbd.ask("create", id=identity)
+        with answering(osbd, WAYS[way]):
+            answer = osbd.ask("create", id=identity)
         assert answer.refused or (way == "descriptors" and answer.good), answer
         if answer.good:  # it couldn't send them, and had another try
             assert osbd.ask("destroy", id=identity).good
@@ -62,7 +66,8 @@ def test_a_foreign_process_becomes_no_sandbox(taken_over):
     front = service.osbd()
     others = service.inits
     for what, pid in strangers(service, osbd):
-        answer = osbd.ask("create", id=id_of(FOREIGN, pid))
+        with answering(osbd, FOREIGN, pid):
+            answer = osbd.ask("create", id=osbd.new_id())
         assert answer.refused, f"{what}: {answer}"
         assert service.osbd() == front and procs.is_alive(front), what
         osbd.works()
@@ -74,8 +79,9 @@ def test_a_foreign_process_would_become_one(taken_over):
     """And the broker would end osbd with it."""
     service, osbd = taken_over(take=TAKE, lax="child")
     front = service.osbd()
-    identity = id_of(FOREIGN, service.inner_pid(front))
-    assert osbd.ask("create", id=identity).good
+    identity = osbd.new_id()
+    with answering(osbd, FOREIGN, service.inner_pid(front)):
+        assert osbd.ask("create", id=identity).good
     osbd.do("send " + hostile.request("destroy", id=identity))
     procs.wait_for(lambda: not procs.is_alive(front), 2, "osbd is killed")
 
@@ -84,15 +90,17 @@ def test_silence_ends_the_launcher(taken_over):
     """The broker waits for it meanwhile: CLONE_TIMEOUT_MS, 5 s."""
     service, osbd = taken_over(take=TAKE)
     launcher = service.launchers()[0]
-    assert osbd.send("create", id=id_of(SILENT)) == "sent"
-    procs.wait_for(lambda: not procs.is_alive(launcher), 7, "it is ended")
+    with answering(osbd, SILENT):
+        assert osbd.send("create", id=osbd.new_id()) == "sent"
+        procs.wait_for(lambda: not procs.is_alive(launcher), 7, "it is ended")
     osbd.do("drain 1000")
     assert_ended(service, osbd)
 
 
 def test_two_answers_to_one_order_end_it_with_the_next(taken_over):
     service, osbd = taken_over(take=TAKE)
-    assert osbd.ask("create", id=id_of(TWICE)).good
+    with answering(osbd, TWICE):
+        assert osbd.ask("create", id=osbd.new_id()).good
     osbd.ask("create", id=osbd.new_id())  # gets the other answer
     osbd.works()
     assert len(service.inits()) <= 2

@@ -299,6 +299,24 @@ static int clean_block(const struct cgroup_host *host, const char *name)
 	return r;
 }
 
+void cgroup_block_clean(const struct cgroup_host *host, const char *parent,
+			uint32_t block)
+{
+	struct cgroup_host other = { .unified = host->unified };
+	char path[80], name[16];
+
+	if (strchr(parent, '/') || parent[0] == '.')
+		return; /* no name of ours */
+	(void)snprintf(path, sizeof(path), "../%s", parent);
+	(void)snprintf(name, sizeof(name), "b%u", block);
+	for (unsigned int i = 0; i < PLAN_NUM_HIERARCHIES; i++)
+		other.fd[i] = openat(host->fd[i], path,
+				     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)clean_block(&other, name);
+	for (unsigned int i = 0; i < PLAN_NUM_HIERARCHIES; i++)
+		close_fd(&other.fd[i]);
+}
+
 static int make_block(const struct cgroup_host *host, const char *name,
 		      uid_t block_base, struct cgroup_block *block)
 {
@@ -344,20 +362,17 @@ int cgroup_block_open(const struct cgroup_host *host, uint32_t block,
 
 int cgroup_block_enter(const struct cgroup_block *cgroup, pid_t pid)
 {
-	char text[16];
-
-	(void)snprintf(text, sizeof(text), "%d", pid);
-	return file_write_at(cgroup->fd[PLAN_V2], "cgroup.procs", text);
+	return file_write_u64_at(cgroup->fd[PLAN_V2], "cgroup.procs",
+				 (uint64_t)pid);
 }
 
 int cgroup_block_settle(const struct cgroup_host *host,
 			const struct cgroup_block *cgroup, pid_t pid)
 {
-	char text[16];
 	int r;
 
-	(void)snprintf(text, sizeof(text), "%d", pid);
-	r = file_write_at(cgroup->fd[PLAN_V2], "launcher/cgroup.procs", text);
+	r = file_write_u64_at(cgroup->fd[PLAN_V2], "launcher/cgroup.procs",
+			      (uint64_t)pid);
 	if (r < 0 || !host->unified)
 		return r;
 	return file_write_at(cgroup->fd[PLAN_V2], "cgroup.subtree_control",

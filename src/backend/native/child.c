@@ -84,13 +84,8 @@ int child_open(const struct native *native, pid_t in_pid, int cgroup_fd,
 	siginfo_t info = { 0 };
 	int fd auto_fd = -1;
 
-	if (in_pid <= 1)
+	if (in_pid <= 1 || is_known(native, in_pid))
 		return -EPROTO;
-	for (unsigned int i = 0; i < native->high; i++) {
-		if (native->sandboxes[i].state != SANDBOX_FREE &&
-		    native->sandboxes[i].pid == in_pid)
-			return -EPROTO;
-	}
 	fd = pidfd_open(in_pid, 0);
 	if (fd < 0)
 		return -errno;

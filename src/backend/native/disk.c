@@ -6,8 +6,7 @@
  * It is started when somebody first wants one, and leaves when none has been
  * there for a while, so a request that finds it gone starts another.
  *
- * #syscalls  clone fork wait4 socketpair dup2 fcntl execve close_range
- *            mkdir epoll_ctl
+ * #syscalls  wait4 dup2 fcntl execve close_range mkdir epoll_ctl
  */
 
 #include <errno.h>
@@ -15,9 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,13 +22,14 @@
 #include "base/cleanup.h"
 #include "wire/disk_msg.h"
 #include "wire/fdpass.h"
+#include "wire/spawn.h"
 
 /* mke2fs for a size that is new takes some milliseconds. */
 #define TAKE_TIMEOUT_MS 10000
 
-__attribute__((noreturn)) static void exec_disk(const struct native *native,
-						int sock_fd)
+static void exec_disk(void *arg, int sock_fd)
 {
+	const struct native *native = arg;
 	char *const argv[] = {
 		(char[]){ "osb-disk" },
 		(char *)(uintptr_t)native->config.layer_dir,
@@ -43,7 +41,6 @@ __attribute__((noreturn)) static void exec_disk(const struct native *native,
 	sock_fd = fcntl(sock_fd, F_DUPFD, 10);
 	if (dup2(sock_fd, DISK_FD_BROKER) >= 0 && close_range(4, ~0u, 0) == 0)
 		(void)execve(native->config.disk_path, argv, envp);
-	_exit(127);
 }
 
 static int disk_start(struct native *native)
@@ -51,22 +48,17 @@ static int disk_start(struct native *native)
 	struct epoll_event event = { .events = EPOLLIN,
 				     .data.ptr = &native->disk };
 	struct disk *disk = &native->disk;
-	int sock[2];
 
 	/* Its parent is the package's, or whoever chose another's. */
 	if (strcmp(native->config.layer_dir, LAYER_DIR_DEFAULT) == 0)
 		(void)mkdir("/var/lib/opensandbox", 0755);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
-		return -errno;
-	disk->pid = fork();
-	if (disk->pid == 0)
-		exec_disk(native, sock[1]);
-	(void)close(sock[1]);
-	disk->sock_fd = sock[0];
-	if (disk->pid < 0 || fcntl(sock[0], F_SETFL, O_NONBLOCK) < 0 ||
-	    epoll_ctl(native->epoll_fd, EPOLL_CTL_ADD, sock[0], &event) < 0)
-		return -errno;
-	return 0;
+	disk->pid = spawn(SPAWN_TRUSTED, exec_disk, native, &disk->sock_fd);
+	if (disk->pid < 0)
+		return disk->pid;
+	return epoll_ctl(native->epoll_fd, EPOLL_CTL_ADD, disk->sock_fd,
+			 &event) < 0
+		       ? -errno
+		       : 0;
 }
 
 /* What it had is closed by the kernel. */

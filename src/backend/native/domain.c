@@ -5,13 +5,15 @@
  *
  * A block is 256 slots of 65,536 ids. It is leased host-wide by a lock on
  * /run/opensandbox/ids/<first id>, which the kernel drops when we die; the
- * next holder cleans the block's cgroups first.
+ * next holder, of any broker, first kills and removes what is left in the
+ * block's cgroups.
  *
  * The launcher (see init/launcher.c) is started with the block. When it dies,
  * its sandboxes live on as an orphaned domain and the name gets a new block.
  *
- * #syscalls  clone fork wait4 kill pidfd_open socketpair dup2 execveat
- *            flock poll openat mkdir epoll_ctl umount2
+ * #syscalls  wait4 kill pidfd_open dup2 fcntl execveat flock
+ *            pread64 pwrite64 ftruncate poll openat mkdir epoll_ctl
+ *            umount2
  */
 
 #include <errno.h>
@@ -24,7 +26,6 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/pidfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,6 +35,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "wire/fdpass.h"
+#include "wire/spawn.h"
 
 #define LEASE_DIR "/run/opensandbox/ids"
 #define LAUNCHER_TIMEOUT_MS 5000
@@ -68,6 +70,28 @@ static int lease_try(uint32_t base, int *ret_fd)
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return -errno;
 	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+/*
+ * The lease names the cgroup parent of its holder. One that crashed may have
+ * had another than we: what runs there with these ids must end before they
+ * are anybody else's.
+ */
+static int take_over(const struct native *native, const struct domain *domain)
+{
+	const char *parent = native->config.cgroup_parent;
+	char former[sizeof(native->config.cgroup_parent)];
+	ssize_t n = pread(domain->lease_fd, former, sizeof(former) - 1, 0);
+
+	if (n < 0)
+		return -errno;
+	former[n] = '\0';
+	if (*former && strcmp(former, parent) != 0)
+		cgroup_block_clean(&native->cgroup, former, domain->block);
+	if (ftruncate(domain->lease_fd, 0) < 0 ||
+	    pwrite(domain->lease_fd, parent, strlen(parent), 0) < 0)
+		return -errno;
 	return 0;
 }
 
@@ -157,9 +181,11 @@ static int introduce(const struct native *native, struct domain *domain)
 				   domain->launcher_pid);
 }
 
-__attribute__((noreturn)) static void exec_launcher(const struct native *native,
-						    uint32_t base, int sock_fd)
+/* @arg: the domain, in its table */
+static void exec_launcher(void *arg, int sock_fd)
 {
+	const struct domain *domain = arg;
+	const struct native *native = domain->native;
 	char base_text[16];
 	char *const argv[] = { (char[]){ "osb-init" }, (char[]){ "--launcher" },
 			       base_text, NULL };
@@ -167,43 +193,31 @@ __attribute__((noreturn)) static void exec_launcher(const struct native *native,
 	sigset_t none;
 	int init_fd;
 
-	(void)snprintf(base_text, sizeof(base_text), "%u", base);
+	(void)snprintf(base_text, sizeof(base_text), "%u", domain->base);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	/* Away from 3 and 4 first, so that no dup2 overwrites a source. */
 	sock_fd = fcntl(sock_fd, F_DUPFD_CLOEXEC, 10);
 	init_fd = fcntl(native->init_exec_fd, F_DUPFD_CLOEXEC, 10);
-	if (dup2(native->files_fd, LAUNCHER_FD_FILES) < 0 ||
-	    dup2(sock_fd, LAUNCHER_FD_BROKER) < 0 || init_fd < 0)
-		_exit(127);
-	(void)syscall(SYS_execveat, init_fd, "", argv, envp, AT_EMPTY_PATH);
-	_exit(127);
+	if (dup2(native->files_fd, LAUNCHER_FD_FILES) >= 0 &&
+	    dup2(sock_fd, LAUNCHER_FD_BROKER) >= 0 && init_fd >= 0)
+		(void)syscall(SYS_execveat, init_fd, "", argv, envp,
+			      AT_EMPTY_PATH);
 }
 
 static int start_launcher(struct native *native, struct domain *domain,
 			  struct err *err)
 {
-	struct epoll_event event = { .events = EPOLLIN };
-	int sock[2];
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = domain };
 	pid_t pid;
 	int r;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "socketpair");
-	fdpass_refuse(sock[0]);
-	/* Our end only: a stuck launcher must not stop the broker. */
-	if (fcntl(sock[0], F_SETFL, O_NONBLOCK) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "fcntl");
-	domain->sock_fd = sock[0];
-	pid = fork();
-	if (pid == 0)
-		exec_launcher(native, domain->base, sock[1]);
-	close_fd(&sock[1]);
+	domain->native = native;
+	pid = spawn(SPAWN_REFUSES_FDS, exec_launcher, domain, &domain->sock_fd);
 	if (pid < 0)
-		return err_set(err, ERR_INTERNAL, errno, "fork");
+		return err_set(err, ERR_INTERNAL, -pid, "start a launcher");
 	domain->launcher_pid = pid;
 	domain->launcher_pidfd = pidfd_open(pid, 0);
-	event.data.ptr = domain;
 	if (domain->launcher_pidfd < 0 ||
 	    epoll_ctl(native->epoll_fd, EPOLL_CTL_ADD, domain->launcher_pidfd,
 		      &event) < 0)
@@ -267,6 +281,11 @@ static int domain_open(struct native *native, const char *name,
 	r = lease_block(&native->config, domain, err);
 	if (r < 0)
 		return r;
+	r = take_over(native, domain);
+	if (r < 0) {
+		close_fd(&domain->lease_fd);
+		return err_set(err, ERR_INTERNAL, -r, "write a lease");
+	}
 	domain->state = DOMAIN_ALIVE;
 	(void)snprintf(domain->name, sizeof(domain->name), "%s", name);
 	r = cgroup_block_open(&native->cgroup, domain->block, domain->base,

@@ -92,6 +92,7 @@ enum domain_state {
 
 struct domain {
 	enum domain_state state;
+	const struct native *native; /* that it is of */
 	char name[DOMAIN_NAME_MAX + 1];
 	uint32_t base;  /* host id of the block's first */
 	uint32_t block; /* its number on this host: base / DOMAIN_IDS */
@@ -246,9 +247,8 @@ void disk_answered(struct native *native);
 void disk_stop(struct native *native);
 bool volume_policy_check(const struct native_config *config, int fd,
 			 const char *path, bool read_only);
-int volume_open(const struct native_config *config, const char *source,
-		bool read_only, uint32_t base, int *ret_mnt_fd,
-		struct err *err);
+int volume_open(struct native *native, const struct plan_op *op, uint32_t base,
+		int *ret_mnt_fd, struct err *err);
 
 int cgroup_open(struct cgroup_host *host, const char *parent, struct err *err);
 int cgroup_block_open(const struct cgroup_host *host, uint32_t block,
@@ -259,6 +259,9 @@ int cgroup_block_enter(const struct cgroup_block *cgroup, pid_t pid);
 /* ...then into its own place, so that the block can have limits below it. */
 int cgroup_block_settle(const struct cgroup_host *host,
 			const struct cgroup_block *cgroup, pid_t pid);
+/* What another broker, which is dead, has left of it. */
+void cgroup_block_clean(const struct cgroup_host *host, const char *parent,
+			uint32_t block);
 void cgroup_block_close(const struct cgroup_host *host, uint32_t block,
 			struct cgroup_block *cgroup);
 int cgroup_remove(int parent_fd, const char *name);

@@ -356,8 +356,7 @@ static int run_volume(struct run *run, const struct plan_op *op,
 	int mnt_fd auto_fd = -1;
 	int r;
 
-	r = volume_open(&run->native->config, op->source, op->read_only,
-			run->base, &mnt_fd, err);
+	r = volume_open(run->native, op, run->base, &mnt_fd, err);
 	if (r < 0)
 		return r;
 	add_bind(run, take_fd(&mnt_fd), op->target, !op->read_only);

@@ -16,24 +16,34 @@
  * confine/volume.syscalls).
  *
  * #syscalls  open openat readlink fstat newfstatat faccessat faccessat2
+ *            fstatfs statx dup2 close_range kill wait4
  */
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "backend/native/native.h"
 #include "base/cleanup.h"
 #include "base/mnt.h"
+#include "wire/fdpass.h"
+#include "wire/spawn.h"
 
 #define ALLOWED_PRIVATE                                                       \
 	"allowed is what neither lies in nor holds /boot, /dev, /etc, /home," \
 	" /proc, /run, /sys, /var/lib or a secret store, nor, unless ro,"     \
 	" /usr, /bin, /lib, /sbin"
 #define ALLOWED_ROOTS "allowed is what volume_root in broker.conf lists"
+
+#define SEARCH_TIMEOUT_MS 2000
 
 /* Does the name lead to what was opened? */
 static bool leads_to(const char *path, int fd)
@@ -66,55 +76,137 @@ static int real_name(int fd, char *buf, size_t size)
 	return buf[0] == '/' && leads_to(buf, fd) ? 0 : -EXDEV;
 }
 
-static int open_allowed(const struct native_config *config, const char *source,
-			bool read_only, int *ret_fd, struct err *err)
+/* Local ones: any other may let whoever looks at it wait for ever. */
+static bool is_local(int fd)
+{
+	static const long types[] = {
+		EXT4_SUPER_MAGIC,  XFS_SUPER_MAGIC,       BTRFS_SUPER_MAGIC,
+		F2FS_SUPER_MAGIC,  TMPFS_MAGIC,           EROFS_SUPER_MAGIC_V1,
+		MSDOS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC,
+	};
+	struct statfs st;
+
+	if (fstatfs(fd, &st) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		if (st.f_type == types[i])
+			return true;
+	}
+	return false;
+}
+
+static int open_allowed(const struct native_config *config,
+			const struct plan_op *op, int *ret_fd,
+			uint32_t *ret_owner, struct err *err)
 {
 	char path[PATH_MAX];
-	int fd auto_fd = open(source, O_PATH | O_CLOEXEC);
+	int fd auto_fd = open(op->source, O_PATH | O_CLOEXEC);
 	struct stat st;
 	int r;
 
 	if (fd < 0)
 		return err_set(err, ERR_INVALID, errno, "volume '%.150s'",
-			       source);
+			       op->source);
 	r = real_name(fd, path, sizeof(path));
-	if (r < 0)
-		return err_set(err, ERR_INVALID, -r, "volume '%.150s'", source);
-	if (!volume_policy_check(config, fd, path, read_only))
+	if (r < 0 || fstat(fd, &st) < 0)
+		return err_set(err, ERR_INVALID, r < 0 ? -r : errno,
+			       "volume '%.150s'", op->source);
+	if (!volume_policy_check(config, fd, path, op->read_only))
 		return err_set(err, ERR_INVALID, 0,
-			       "volume '%.50s' is not allowed; %s", source,
+			       "volume '%.50s' is not allowed; %s", op->source,
 			       config->private ? ALLOWED_PRIVATE
 					       : ALLOWED_ROOTS);
-	if (fstat(fd, &st) < 0)
-		return err_set(err, ERR_INVALID, errno, "volume '%.150s'",
-			       source);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return err_set(err, ERR_INVALID, 0,
 			       "volume '%.150s': neither a directory nor a"
 			       " regular file",
-			       source);
+			       op->source);
+	if (!is_local(fd))
+		return err_set(err, ERR_UNSUPPORTED, 0,
+			       "volume '%.100s': allowed are local file"
+			       " systems: ext4, xfs, btrfs, f2fs, tmpfs",
+			       op->source);
+	*ret_owner = st.st_uid;
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
 
-int volume_open(const struct native_config *config, const char *source,
-		bool read_only, uint32_t base, int *ret_mnt_fd, struct err *err)
+/* What the child found, with a descriptor when it is allowed. */
+struct found {
+	uint32_t owner;
+	struct err err;
+};
+
+struct search {
+	const struct native_config *config;
+	const struct plan_op *op;
+};
+
+static void search(void *arg, int sock_fd)
+{
+	const struct search *search = arg;
+	struct found found = { 0 };
+	int fd = -1;
+
+	/* If it hangs it must not keep anything of ours open. */
+	if (dup2(sock_fd, 3) < 0 || close_range(4, ~0u, 0) < 0)
+		return;
+	(void)open_allowed(search->config, search->op, &fd, &found.owner,
+			   &found.err);
+	(void)fdpass_send(3, &found, sizeof(found), &fd, fd >= 0);
+}
+
+/*
+ * In a child: a path may lead through a file system that never answers, a
+ * user's FUSE for one, and who waits for it can't even be killed.
+ */
+static int find(struct native *native, const struct plan_op *op, int *ret_fd,
+		uint32_t *ret_owner, struct err *err)
+{
+	struct search arg = { &native->config, op };
+	struct fdset fds auto_clean(fdset_close) = FDSET_NULL;
+	struct found found = { 0 };
+	int sock_fd auto_fd = -1;
+	pid_t pid = spawn(SPAWN_TRUSTED, search, &arg, &sock_fd);
+	size_t len = 0;
+	int r;
+
+	if (pid < 0)
+		return err_set(err, ERR_INTERNAL, -pid, "look for a volume");
+	r = domain_wait(sock_fd, SEARCH_TIMEOUT_MS);
+	if (r == 0)
+		r = fdpass_recv(sock_fd, &found, sizeof(found), 0, &len, &fds);
+	(void)kill(pid, SIGKILL); /* our own unreaped child */
+	if (r == 0)
+		(void)waitpid(pid, NULL, 0);
+	else
+		native->num_looks = NATIVE_LOOKS; /* it may not even die */
+	if (r < 0 || len != sizeof(found))
+		return err_set(
+			err, ERR_INVALID, r < 0 ? -r : EIO,
+			"volume '%.150s': its file system doesn't answer",
+			op->source);
+	if (found.err.kind)
+		return err_set(err, found.err.kind, 0, "%s", found.err.msg);
+	*ret_owner = found.owner;
+	*ret_fd = fdset_take(&fds, 0);
+	return 0;
+}
+
+int volume_open(struct native *native, const struct plan_op *op, uint32_t base,
+		int *ret_mnt_fd, struct err *err)
 {
 	uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-			 (read_only ? MOUNT_ATTR_RDONLY : 0);
+			 (op->read_only ? MOUNT_ATTR_RDONLY : 0);
 	int fd auto_fd = -1;
 	int mnt_fd auto_fd = -1;
 	int userns_fd auto_fd = -1;
-	struct stat st;
+	uint32_t owner;
 	int r;
 
-	r = open_allowed(config, source, read_only, &fd, err);
-	if (r < 0)
-		return r;
-	if (fstat(fd, &st) < 0)
-		return err_set(err, ERR_INVALID, errno, "volume '%.150s'",
-			       source);
-	r = idmap_open(base, st.st_uid, &userns_fd, err);
+	r = find(native, op, &fd, &owner, err);
+	if (r == 0)
+		r = idmap_open(base, owner, &userns_fd, err);
 	if (r < 0)
 		return r;
 	r = mnt_clone(fd, "", &mnt_fd);
@@ -124,7 +216,7 @@ int volume_open(const struct native_config *config, const char *source,
 		return err_set(err, ERR_UNSUPPORTED, -r,
 			       "volume '%.100s': its file system can't be"
 			       " id-mapped",
-			       source);
+			       op->source);
 	*ret_mnt_fd = take_fd(&mnt_fd);
 	return 0;
 }
