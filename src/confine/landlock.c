@@ -18,6 +18,7 @@
 #include <linux/landlock.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,6 +47,10 @@ struct ruleset_attr {
 	 LANDLOCK_ACCESS_FS_READ_DIR)
 #define ACCESS_WRITE_FILE \
 	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE)
+/* A volume may be a single file; other rights would be refused for it. */
+#define ACCESS_OF_A_FILE                                             \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | \
+	 ACCESS_WRITE_FILE)
 /* Every right of ABI 1, then REFER and TRUNCATE. */
 #define ACCESS_ALL_FILES                                 \
 	(((1ull << 13) - 1) | LANDLOCK_ACCESS_FS_REFER | \
@@ -92,11 +97,16 @@ static int add_rule(int ruleset_fd, const struct rule *rule, uint64_t known)
 	struct landlock_path_beneath_attr beneath = {
 		.allowed_access = rule->access & known,
 	};
-	int dir_fd auto_fd = open(rule->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int path_fd auto_fd = open(rule->path, O_PATH | O_CLOEXEC);
+	struct stat st;
 
-	if (dir_fd < 0)
+	if (path_fd < 0)
 		return errno == ENOENT ? 0 : -errno;
-	beneath.parent_fd = dir_fd;
+	if (fstat(path_fd, &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		beneath.allowed_access &= ACCESS_OF_A_FILE;
+	beneath.parent_fd = path_fd;
 	if (syscall(SYS_landlock_add_rule, ruleset_fd,
 		    LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) < 0)
 		return -errno;

@@ -96,8 +96,11 @@ SLOTS = 255
 class Service:
     """osb-broker in a temporary run directory, and all that it starts."""
 
-    def __init__(self, *args, keys=None, config="", idle_exit="10m"):
+    def __init__(
+        self, *args, keys=None, config="", idle_exit="10m", wrapper=()
+    ):
         self.args = list(args)
+        self.wrapper = list(wrapper)  # a program that becomes the broker
         self.keys, self.config, self.idle_exit = keys, config, idle_exit
         self.home = None
         self.process = None
@@ -117,7 +120,7 @@ class Service:
         return self
 
     def _spawn(self):
-        argv = [
+        argv = self.wrapper + [
             str(BUILD / "osb-broker"),
             "--run-dir", str(self.run_dir),
             "--socket", str(self.socket),
