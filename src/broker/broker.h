@@ -9,7 +9,7 @@
  *   table.c   what osbd may ask for, and when
  *   front.c   starts osbd, restarts it, talks to it
  *
- * See ARCHITECTURE.md, "Processes and privilege".
+ * See ARCHITECTURE.md, "Processes", and docs/internals/broker.md.
  */
 
 #include <stdbool.h>

@@ -7,9 +7,11 @@
  * Process:    root; no network, no HTTP, no JSON; no heap after start.
  * Input from: osbd over a SOCK_SEQPACKET pair (hostile); launchers and inits
  *             (a pid and an errno each); broker.conf and options (root's).
- * Ownership:  parent and reaper of osbd, launchers and every sandbox. When it
- *             dies the kernel ends them all (PR_SET_PDEATHSIG), and the next
- *             holder of its id blocks removes their cgroups.
+ * Ownership:  parent and reaper of osbd, osb-disk, launchers and every sandbox.
+ *             When it dies the kernel ends launchers and sandboxes
+ *             (PR_SET_PDEATHSIG), the others leave at the end of their
+ *             channels, and the next holder of its id blocks removes their
+ *             cgroups.
  * Threading:  one thread, one request at a time; never blocks on osbd.
  * Limits:     NATIVE_SANDBOXES_MAX, BROKER_MSG_MAX.
  *

@@ -115,7 +115,7 @@ int seccomp_load_exec(bool has_writable_volume); /* seccomp.c */
  * seccomp_load() - a process's own filter, generated from its #syscalls notes
  *
  * Everything else is EPERM from now on, here and in all children; a number
- * that the build machine's kernel doesn't know is ENOSYS. Needs no_new_privs.
+ * above the highest that is allowed is ENOSYS. Needs no_new_privs.
  * Does nothing under a sanitizer. Return: 0 or -errno.
  */
 struct sock_filter;
