@@ -72,3 +72,44 @@ uint64_t file_keyed(const char *text, const char *key)
 	}
 	return 0;
 }
+
+void numbers_open(struct numbers *numbers, int dir_fd, const char *path)
+{
+	numbers->fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	numbers->len = numbers->at = 0;
+}
+
+/* The next character, or -1 at the end. */
+static int next_char(struct numbers *numbers)
+{
+	if (numbers->at == numbers->len) {
+		numbers->at = 0;
+		numbers->len =
+			read(numbers->fd, numbers->buf, sizeof(numbers->buf));
+		if (numbers->len <= 0) {
+			numbers->len = 0;
+			return -1;
+		}
+	}
+	return (unsigned char)numbers->buf[numbers->at++];
+}
+
+bool numbers_next(struct numbers *numbers, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+	int c = next_char(numbers);
+
+	while (c >= 0 && (c < '0' || c > '9'))
+		c = next_char(numbers);
+	if (c < 0)
+		return false;
+	for (; c >= '0' && c <= '9'; c = next_char(numbers))
+		value = value * 10 + (uint64_t)(c - '0');
+	*ret_value = value;
+	return true;
+}
+
+void numbers_close(struct numbers *numbers)
+{
+	close_fd(&numbers->fd);
+}

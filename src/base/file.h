@@ -5,6 +5,7 @@
  * file - the small files of /proc, /sys and cgroups, whole and in one call
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,3 +31,32 @@ uint64_t file_number(const char *text);
 
 /** file_keyed() - the number after "KEY " at the start of a line, else 0 */
 uint64_t file_keyed(const char *text, const char *key);
+
+/*
+ * The decimal numbers of a file of any length: cgroup.procs and the like.
+ *
+ *	struct numbers pids auto_clean(numbers_close) = NUMBERS_NULL;
+ *
+ *	numbers_open(&pids, dir_fd, "cgroup.procs");
+ *	while (numbers_next(&pids, &pid))
+ *		...
+ */
+struct numbers {
+	int fd;
+	long len, at;
+	char buf[1024];
+};
+
+#define NUMBERS_NULL     \
+	{                \
+		.fd = -1 \
+	}
+
+/** numbers_open() - a file that can't be opened has no numbers */
+void numbers_open(struct numbers *numbers, int dir_fd, const char *path);
+
+/** numbers_next() - false at the end */
+bool numbers_next(struct numbers *numbers, uint64_t *ret_value);
+
+/** numbers_close() - for auto_clean too */
+void numbers_close(struct numbers *numbers);

@@ -311,6 +311,13 @@ static int prepare(struct init *init, size_t len, int *fds,
 	return request_streams(start->req.head, fds, num_fds, start->stdio);
 }
 
+/* Who doesn't take an answer would wait for it, or not believe the next. */
+static void answer(struct init *init, const void *msg, size_t len)
+{
+	if (!serve_send(init, msg, len))
+		close_fd(&init->conn_fd);
+}
+
 void exec_start(struct init *init, size_t len, int *fds, unsigned int num_fds)
 {
 	static struct start start; /* 64 kB of pointers, touched as needed */
@@ -333,12 +340,12 @@ void exec_start(struct init *init, size_t len, int *fds, unsigned int num_fds)
 	if (r < 0) {
 		failed.stage = start.stage;
 		failed.sys = -r;
-		(void)serve_send(init, &failed, sizeof(failed));
+		answer(init, &failed, sizeof(failed));
 		return;
 	}
 	exec->state = EXEC_RUNNING;
 	started.pid = exec->pid;
-	(void)serve_send(init, &started, sizeof(started));
+	answer(init, &started, sizeof(started));
 }
 
 struct exec *exec_find(struct init *init, uint32_t id)
@@ -360,14 +367,13 @@ void exec_kill_tree(struct exec *exec)
 
 void exec_signal_tree(struct exec *exec, int signal)
 {
-	char text[4096];
+	struct numbers pids auto_clean(numbers_close) = NUMBERS_NULL;
+	uint64_t pid;
 
-	(void)file_read_at(exec->cgroup_fd, "cgroup.procs", text, sizeof(text));
-	for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n') {
-		pid_t pid = (pid_t)file_number(p);
-
+	numbers_open(&pids, exec->cgroup_fd, "cgroup.procs");
+	while (numbers_next(&pids, &pid)) {
 		/* Never 0, 1 or a group: only numbers the kernel listed. */
 		if (pid > 1)
-			(void)kill(pid, signal);
+			(void)kill((pid_t)pid, signal);
 	}
 }

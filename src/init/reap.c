@@ -54,16 +54,16 @@ static void read_comm(pid_t pid, char comm[static INIT_COMM_LEN])
 /* Who is still in the exec's cgroup after its main process is gone. */
 static void list_left(const struct exec *exec, struct init_exited *result)
 {
-	char text[4096];
-	const char *p = text;
+	struct numbers pids auto_clean(numbers_close) = NUMBERS_NULL;
+	uint64_t pid;
 
-	(void)file_read_at(exec->cgroup_fd, "cgroup.procs", text, sizeof(text));
-	for (; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+	numbers_open(&pids, exec->cgroup_fd, "cgroup.procs");
+	while (numbers_next(&pids, &pid)) {
 		struct init_left *left;
 
 		if (result->num_left < INIT_LEFT_MAX) {
 			left = &result->left[result->num_left];
-			left->pid = (int32_t)file_number(p);
+			left->pid = (int32_t)pid;
 			read_comm(left->pid, left->comm);
 		}
 		result->num_left++;

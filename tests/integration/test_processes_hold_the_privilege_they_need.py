@@ -31,7 +31,7 @@ def test_the_broker_is_no_new_privs_and_has_no_network_socket(daemon):
             assert f"socket:[{line.split()[9]}]" not in inodes
 
 
-def test_five_binaries_of_their_own(daemon):
+def test_each_has_a_binary_of_its_own(daemon):
     exe = {os.path.basename(os.readlink(f"/proc/{p}/exe")) for p in daemon.pids()}
     assert exe == {"osb-broker", "osbd", "osb-init"}
 

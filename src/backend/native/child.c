@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,26 +54,22 @@ static bool is_known(const struct native *native, pid_t pid)
  */
 void child_reap_others(struct native *native)
 {
-	char text[4096];
-	char *at = text;
+	struct numbers pids auto_clean(numbers_close) = NUMBERS_NULL;
+	siginfo_t info;
+	uint64_t pid;
 
 	if (native->num_looks == 0)
 		return;
 	native->num_looks--;
-	if (file_read_at(AT_FDCWD, "/proc/thread-self/children", text,
-			 sizeof(text)) < 0)
-		return;
-	for (;;) {
-		char *end;
-		long pid = strtol(at, &end, 10);
-		siginfo_t info = { 0 };
-
-		if (end == at || pid <= 1)
-			return;
-		at = end;
-		if (!is_known(native, (pid_t)pid))
-			(void)waitid(P_PID, (id_t)pid, &info,
-				     WEXITED | WNOHANG | __WALL);
+	numbers_open(&pids, AT_FDCWD, "/proc/thread-self/children");
+	while (numbers_next(&pids, &pid)) {
+		info.si_pid = 0;
+		if (pid <= 1 || is_known(native, (pid_t)pid))
+			continue;
+		if (waitid(P_PID, (id_t)pid, &info,
+			   WEXITED | WNOHANG | __WALL) == 0 &&
+		    info.si_pid == 0)
+			native->num_looks = NATIVE_LOOKS; /* it lives on */
 	}
 }
 

@@ -6,7 +6,7 @@
  * It is started when somebody first wants one, and leaves when none has been
  * there for a while, so a request that finds it gone starts another.
  *
- * #syscalls  wait4 dup2 fcntl execve close_range mkdir epoll_ctl
+ * #syscalls  dup2 fcntl execve close_range mkdir epoll_ctl
  */
 
 #include <errno.h>
@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backend/native/native.h"
@@ -67,9 +66,8 @@ static void disk_gone(struct native *native)
 	struct disk *disk = &native->disk;
 
 	close_fd(&disk->sock_fd);
-	if (disk->pid > 0)
-		(void)waitpid(disk->pid, NULL, 0);
 	disk->pid = 0;
+	native->num_looks = NATIVE_LOOKS; /* reaped when it has closed all */
 	for (unsigned int i = 0; i < native->high; i++)
 		native->sandboxes[i].layer = 0;
 }

@@ -40,7 +40,7 @@
 #define ALLOWED_PRIVATE                                                       \
 	"allowed is what neither lies in nor holds /boot, /dev, /etc, /home," \
 	" /proc, /run, /sys, /var/lib or a secret store, nor, unless ro,"     \
-	" /usr, /bin, /lib, /sbin"
+	" /bin, /lib, /opt, /sbin, /usr or, but for /var/tmp, /var"
 #define ALLOWED_ROOTS "allowed is what volume_root in broker.conf lists"
 
 #define SEARCH_TIMEOUT_MS 2000

@@ -22,10 +22,12 @@ static const char *const denied_trees[] = {
 	"/run",  "/sys", "/var/lib", "/var/run",
 };
 
-/* Not to be written to: what the host itself runs. */
+/* Not to be written to: what the host itself runs, or keeps its jobs in. */
 static const char *const system_trees[] = {
-	"/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr",
+	"/bin", "/lib",  "/lib32", "/lib64", "/libx32",
+	"/opt", "/sbin", "/usr",   "/var",
 };
+#define SCRATCH_TREE "/var/tmp"
 
 /* Anywhere in a path, or right below it. */
 static const char *const denied_names[] = {
@@ -93,6 +95,6 @@ bool volume_policy_check(const struct native_config *config, int fd,
 	    has_denied_name(path) || holds_denied_name(fd) ||
 	    overlaps_any(path, denied_trees, ARRAY_SIZE(denied_trees)))
 		return false;
-	return read_only ||
+	return read_only || is_below(path, SCRATCH_TREE) ||
 	       !overlaps_any(path, system_trees, ARRAY_SIZE(system_trees));
 }
