@@ -2,6 +2,9 @@
 
 /*
  * #syscalls  openat read write close
+ *
+ * Without the pread64 of file_read_whole(), which is for before a filter is
+ * loaded: init has no use for it.
  */
 
 #include "base/file.h"
@@ -48,6 +51,28 @@ int file_read_at(int dir_fd, const char *path, char *buf, size_t size)
 	if (n < 0)
 		return -errno;
 	buf[n] = '\0';
+	return 0;
+}
+
+int file_read_whole(int fd, char *buf, size_t size, size_t *ret_len)
+{
+	size_t len = 0;
+
+	for (;;) {
+		ssize_t n = pread(fd, buf + len, size - len, (off_t)len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+		if (len == size)
+			return -EFBIG;
+	}
+	buf[len] = '\0';
+	*ret_len = len;
 	return 0;
 }
 

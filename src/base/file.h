@@ -26,6 +26,14 @@ int file_write_u64_at(int dir_fd, const char *path, uint64_t value);
  */
 int file_read_at(int dir_fd, const char *path, char *buf, size_t size);
 
+/**
+ * file_read_whole() - all of an open file, from its start wherever it stands
+ *
+ * So that a descriptor that several processes use in turn needs no rewinding.
+ * Return: 0, or -errno; -EFBIG when @size bytes don't hold it and a NUL.
+ */
+int file_read_whole(int fd, char *buf, size_t size, size_t *ret_len);
+
 /** file_number() - the decimal digits that @text starts with; 0 for none */
 uint64_t file_number(const char *text);
 

@@ -10,8 +10,8 @@
  * started again and its sandboxes are destroyed, since nobody could find
  * them. Three deaths within a second of a start, and the broker gives up.
  *
- * #syscalls  wait4 kill pidfd_open lseek dup2 fcntl setsockopt execveat
- *            chdir umask clock_gettime setgroups setresuid setresgid
+ * #syscalls  wait4 kill pidfd_open dup2 fcntl setsockopt execveat chdir
+ *            umask clock_gettime setgroups setresuid setresgid
  */
 
 #include <errno.h>
@@ -103,8 +103,6 @@ int front_start(struct broker *broker, struct err *err)
 	struct front *front = &broker->front;
 	pid_t pid;
 
-	if (broker->key_fd >= 0 && lseek(broker->key_fd, 0, SEEK_SET) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "rewind the key file");
 	front->state = FRONT_NEW;
 	front->started_ms = now_ms();
 	front->leave_by_ms = 0;

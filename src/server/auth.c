@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/file.h"
 
 #define KEYS_FILE_MAX (256u * 1024)
 
@@ -84,27 +85,6 @@ static int add_key(struct keys *keys, const char *line, size_t len,
 	return 0;
 }
 
-static int read_all(int fd, char *text, size_t size, size_t *ret_len)
-{
-	size_t len = 0;
-
-	for (;;) {
-		ssize_t n = pread(fd, text + len, size - len, (off_t)len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-		if (len == size)
-			return -EFBIG;
-	}
-	*ret_len = len;
-	return 0;
-}
-
 static int add_lines(struct keys *keys, const char *text, size_t len,
 		     struct err *err)
 {
@@ -156,7 +136,7 @@ int keys_load(int fd, struct keys *ret_keys, struct err *err)
 
 	if (!text)
 		return err_set(err, ERR_INTERNAL, ENOMEM, "read the key file");
-	r = read_all(fd, text, KEYS_FILE_MAX, &len);
+	r = file_read_whole(fd, text, KEYS_FILE_MAX, &len);
 	if (r < 0)
 		r = err_set(err, ERR_INVALID, -r, "read the key file");
 	else
