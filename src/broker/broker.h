@@ -40,6 +40,7 @@ struct front {
 	uint64_t started_ms;
 	uint64_t
 		leave_by_ms; /* FRONT_LEAVING: when it must have left; 0: unset */
+	char gave_up[ERR_MSG_MAX]; /* why it can't serve; empty: it can */
 };
 
 struct broker_options {
@@ -88,7 +89,7 @@ int front_start(struct broker *broker, struct err *err);
  * front_died() - reap osbd; its sandboxes go with it
  *
  * Return: 0 when it was started again, or a positive: it left in good order,
- * or -errno: it keeps dying.
+ * or -errno: it keeps dying, or gave up.
  */
 int front_died(struct broker *broker, struct err *err);
 

@@ -8,7 +8,8 @@
  * its user needs no access to where it is installed. One that breaks the
  * channel, or doesn't read what it asked for, is killed. When it dies it is
  * started again and its sandboxes are destroyed, since nobody could find
- * them. Three deaths within a second of a start, and the broker gives up.
+ * them. Three deaths within a second of a start, and the broker gives up; at
+ * once when osbd says that it can't read what somebody wrote for it.
  *
  * #syscalls  wait4 kill pidfd_open dup2 fcntl setsockopt execveat chdir
  *            umask clock_gettime setgroups setresuid setresgid
@@ -140,6 +141,8 @@ int front_died(struct broker *broker, struct err *err)
 	memset(broker->waiters, 0, sizeof(broker->waiters));
 	if (left)
 		return 1;
+	if (front->gave_up[0])
+		return err_set(err, ERR_INVALID, 0, "%s", front->gave_up);
 	if (now_ms() - front->started_ms < QUICK_MS)
 		front->quick_deaths++;
 	else

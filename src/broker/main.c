@@ -485,7 +485,7 @@ static int turn(struct broker *broker, int timeout_ms, struct err *err)
 
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
-	if (pfds[0].revents)
+	if (pfds[0].revents || pfds[1].revents) /* its last word may be late */
 		receive(broker);
 	if (pfds[2].revents || has_dead(&broker->native))
 		native_reap(&broker->native, table_gone, broker);
@@ -531,6 +531,9 @@ static int fail(struct broker *broker, const struct err *err)
 	char line[ERR_MSG_MAX + 32];
 
 	(void)snprintf(line, sizeof(line), "osb-broker: %s\n", err->msg);
+	/* One line, whatever a file or osbd has put into it. */
+	for (char *p = line; p[1]; p++)
+		*p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
 	(void)fputs(line, stderr);
 	ready_say(broker, line + strlen("osb-broker: "));
 	return 1;

@@ -44,6 +44,17 @@ static void answer_hello(struct broker *broker, const void *in_msg)
 	ready_say(broker, "ready\n");
 }
 
+/* Nothing is answered: osbd has ended, or is ended. See front_died(). */
+static void take_give_up(struct broker *broker, const void *in_msg)
+{
+	const struct broker_give_up *in = in_msg;
+	struct front *front = &broker->front;
+
+	(void)snprintf(front->gave_up, sizeof(front->gave_up), "%.*s",
+		       (int)sizeof(in->msg), in->msg);
+	front_drop(front);
+}
+
 static void answer_create(struct broker *broker, const void *in_msg)
 {
 	const struct broker_create *in = in_msg;
@@ -106,6 +117,8 @@ static const struct {
 	void (*handler)(struct broker *broker, const void *in_msg);
 } requests[] = {
 	{ BROKER_HELLO, FRONT_NEW, sizeof(struct broker_hello), answer_hello },
+	{ BROKER_GIVE_UP, FRONT_NEW, sizeof(struct broker_give_up),
+	  take_give_up },
 	{ BROKER_CREATE, FRONT_READY, sizeof(struct broker_create),
 	  answer_create },
 	{ BROKER_DESTROY, FRONT_READY, sizeof(struct broker_destroy),

@@ -296,6 +296,16 @@ int broker_leave(struct broker_link *link, broker_answer_fn fn, void *ctx)
 	return send_hello(link, BROKER_LEAVE, fn, ctx);
 }
 
+int broker_give_up(int fd, const struct err *err)
+{
+	struct broker_give_up msg = { .op = BROKER_GIVE_UP };
+
+	memcpy(msg.msg, err->msg, sizeof(msg.msg));
+	return fdpass_send(fd, &msg, sizeof(msg), NULL, 0);
+}
+_Static_assert(sizeof(((struct broker_give_up *)0)->msg) == ERR_MSG_MAX,
+	       "a broker takes one of our messages");
+
 int broker_create(struct broker_link *link, const char *id, const char *domain,
 		  const struct spec *spec, broker_answer_fn fn, void *ctx)
 {

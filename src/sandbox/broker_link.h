@@ -39,6 +39,12 @@ void broker_link_free(struct broker_link *link);
 /** broker_hello() - the first message */
 int broker_hello(struct broker_link *link, broker_answer_fn fn, void *ctx);
 
+/**
+ * broker_give_up() - instead of broker_hello(): say why we can't serve
+ * @fd: the channel, before broker_link_new(); blocking
+ */
+int broker_give_up(int fd, const struct err *err);
+
 /** broker_create() - @spec and the strings are copied */
 int broker_create(struct broker_link *link, const char *id, const char *domain,
 		  const struct spec *spec, broker_answer_fn fn, void *ctx);

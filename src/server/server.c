@@ -189,6 +189,18 @@ static int start_loop(struct server *server)
 	return 0;
 }
 
+/* What somebody wrote who wants to read what is wrong with it. */
+static int read_files(struct server *server,
+		      const struct server_options *options, struct err *err)
+{
+	int keys_fd auto_fd = options->has_keys ? OSBD_FD_KEYS : -1;
+	int r = 0;
+
+	if (options->has_keys)
+		r = keys_load(keys_fd, &server->keys, err);
+	return r;
+}
+
 static int start(struct server *server, const struct server_options *options,
 		 struct err *err)
 {
@@ -196,18 +208,12 @@ static int start(struct server *server, const struct server_options *options,
 		.gone = on_sandbox_gone,
 		.closed = on_broker_closed,
 	};
-	int keys_fd auto_fd = options->has_keys ? OSBD_FD_KEYS : -1;
 	int r;
 
 	server->listen_fd = OSBD_FD_LISTEN;
 	server->idle_exit_ms = options->idle_exit_ms;
 	server->private = options->private;
 	server->spare_fd = fcntl(server->listen_fd, F_DUPFD_CLOEXEC, 0);
-	if (options->has_keys) {
-		r = keys_load(keys_fd, &server->keys, err);
-		if (r < 0)
-			return r;
-	}
 	r = start_loop(server);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "start the event loop");
@@ -251,6 +257,12 @@ int server_run(struct server *server, const struct server_options *options)
 {
 	struct err err = ERR_NULL;
 
+	if (read_files(server, options, &err) < 0) {
+		/* The broker's line, not ours: osb reads it too. */
+		if (broker_give_up(OSBD_FD_BROKER, &err) < 0)
+			server_log("%s", err.msg);
+		return 1;
+	}
 	if (start(server, options, &err) < 0) {
 		server_log("%s", err.msg);
 		return 1;

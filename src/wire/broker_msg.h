@@ -5,7 +5,8 @@
  * broker_msg - what osbd may ask of osb-broker, over their SEQPACKET pair
  *
  * Requests are even, answers odd. Each request is one fixed struct; the
- * broker answers each with one struct broker_answer that repeats its tag.
+ * broker answers each with one struct broker_answer that repeats its tag, but
+ * for BROKER_GIVE_UP, after which it hears no more.
  * Between them the broker may send a struct broker_event of its own accord.
  * osbd sends a *spec*: what it wants, never how. Strings are NUL-terminated
  * inside their field and zero to the field's end. No fd travels this way.
@@ -34,18 +35,29 @@ enum osbd_fd {
 };
 
 enum broker_op {
-	BROKER_HELLO = 2,   /* first message, once: struct broker_hello */
-	BROKER_CREATE = 4,  /* struct broker_create */
-	BROKER_DESTROY = 6, /* struct broker_destroy */
-	BROKER_LEAVE = 8,   /* osbd is idle and exits: struct broker_hello */
-	BROKER_ANSWER = 1,  /* struct broker_answer, for all of the above */
-	BROKER_GONE = 3,    /* struct broker_event: a sandbox ended by itself */
+	BROKER_HELLO = 2,    /* first message, once: struct broker_hello */
+	BROKER_CREATE = 4,   /* struct broker_create */
+	BROKER_DESTROY = 6,  /* struct broker_destroy */
+	BROKER_LEAVE = 8,    /* osbd is idle and exits: struct broker_hello */
+	BROKER_GIVE_UP = 10, /* instead of HELLO: struct broker_give_up */
+	BROKER_ANSWER = 1,   /* struct broker_answer, for all of the above */
+	BROKER_GONE = 3, /* struct broker_event: a sandbox ended by itself */
 };
 
 struct broker_hello {
 	uint32_t op;
 	uint32_t tag;
 	char build_id[BUILD_ID_LEN + 1];
+};
+
+/*
+ * osbd can't serve with the files it was given, and starting it again won't
+ * help. Somebody has to read why, so the broker says it before it ends.
+ */
+struct broker_give_up {
+	uint32_t op;
+	uint32_t tag;  /* 0 */
+	char msg[256]; /* one line */
 };
 
 enum volume_flag {

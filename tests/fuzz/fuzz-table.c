@@ -5,11 +5,12 @@
  *
  * Input: letters, each with one byte that chooses one of 16 ids: h hello,
  * c create, d destroy, l leave, s a create that is too short, g the sandbox
- * goes; r N: N bytes of a message follow.
+ * goes; r N: N bytes of a message follow; u N: it gives up, with N bytes.
  *
  * The stubs below are the rest of the broker. What must hold: every request
  * gets exactly one answer, at the latest when all sandboxes are gone, and
- * nothing is made or destroyed before the hello.
+ * nothing is made or destroyed before the hello. Only the last word of one
+ * that gives up has no answer; after it nothing more is read.
  */
 
 #include "broker/broker.h"
@@ -19,6 +20,7 @@
 #define REQUESTS_MAX 256
 
 static struct broker tested;
+static bool dropped;
 static bool live[IDS];
 static bool waited[IDS]; /* a destroy was admitted */
 static unsigned int num_open;
@@ -75,6 +77,16 @@ int native_destroy(struct native *native, const char *id, struct err *err)
 void ready_say(struct broker *broker, const char *line)
 {
 	CHECK(broker == &tested && *line);
+}
+
+void front_drop(struct front *front)
+{
+	CHECK(front == &tested.front && front->state == FRONT_NEW);
+	CHECK(strnlen(front->gave_up, sizeof(front->gave_up)) <
+	      sizeof(front->gave_up));
+	CHECK(num_open > 0);
+	num_open--; /* the newest: this one */
+	dropped = true;
 }
 
 static void close_request(uint32_t tag)
@@ -139,6 +151,7 @@ static void say_one(uint8_t letter, struct fuzz *in)
 	static uint32_t tag;
 	uint8_t which = fuzz_byte(in);
 	struct broker_hello hello = { .tag = ++tag };
+	struct broker_give_up up = { .op = BROKER_GIVE_UP, .tag = tag };
 	struct broker_destroy destroy = { .op = BROKER_DESTROY, .tag = tag };
 	static struct broker_create create;
 	void *raw auto_free = NULL;
@@ -163,6 +176,12 @@ static void say_one(uint8_t letter, struct fuzz *in)
 	case 'd':
 		say(&destroy, sizeof(destroy));
 		break;
+	case 'u':
+		raw = fuzz_take(in, which, &len);
+		memset(up.msg, '!', sizeof(up.msg)); /* no NUL, perhaps */
+		memcpy(up.msg, raw, len);
+		say(&up, sizeof(up));
+		break;
 	case 'g':
 		gone(which % IDS);
 		break;
@@ -183,9 +202,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(live, 0, sizeof(live));
 	memset(waited, 0, sizeof(waited));
 	tested.native.num_live = 0;
-	tested.front.state = FRONT_NEW;
+	tested.front = (struct front){ .state = FRONT_NEW };
+	dropped = false;
 	num_open = 0;
-	for (unsigned int i = 0; i < REQUESTS_MAX && in.len; i++)
+	for (unsigned int i = 0; i < REQUESTS_MAX && in.len && !dropped; i++)
 		say_one(fuzz_byte(&in), &in);
 	for (unsigned int i = 0; i < IDS; i++)
 		gone(i);

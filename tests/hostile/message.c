@@ -67,6 +67,7 @@ static const struct {
 	{ "create", BROKER_CREATE, sizeof(struct broker_create) },
 	{ "destroy", BROKER_DESTROY, sizeof(struct broker_destroy) },
 	{ "leave", BROKER_LEAVE, sizeof(struct broker_hello) },
+	{ "up", BROKER_GIVE_UP, sizeof(struct broker_give_up) },
 };
 
 /* destroy begins as create does, hello with a build id instead of an id. */

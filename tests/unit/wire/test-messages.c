@@ -21,6 +21,7 @@ static void messages_have_no_holes_at_their_ends(void **state)
 	assert_int_equal(sizeof(struct broker_volume),
 			 2 * (VOLUME_PATH_MAX + 1) + 8);
 	assert_int_equal(sizeof(struct broker_answer), 4 * 4 + 256);
+	assert_int_equal(sizeof(struct broker_give_up), 2 * 4 + 256);
 	assert_int_equal(sizeof(struct files_reply), 4 * 4 + 2 * 8 + 256);
 }
 
@@ -31,6 +32,7 @@ static void requests_are_even_and_answers_odd(void **state)
 	assert_int_equal(BROKER_CREATE % 2, 0);
 	assert_int_equal(BROKER_DESTROY % 2, 0);
 	assert_int_equal(BROKER_LEAVE % 2, 0);
+	assert_int_equal(BROKER_GIVE_UP % 2, 0);
 	assert_int_equal(BROKER_ANSWER % 2, 1);
 	assert_int_equal(BROKER_GONE % 2, 1);
 	assert_int_equal(INIT_EXEC % 2, 0);
