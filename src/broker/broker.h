@@ -45,7 +45,8 @@ struct front {
 
 struct broker_options {
 	char socket_path[PATH_MAX];
-	char key_file[PATH_MAX]; /* empty: no keys */
+	char key_file[PATH_MAX];    /* empty: no keys */
+	char osbd_config[PATH_MAX]; /* empty: DEFAULT_OSBD_CONFIG, if any */
 	char osbd_path[PATH_MAX];
 	char idle_exit[16]; /* seconds for osbd; empty: stays */
 	int ready_fd;       /* -1: nobody waits */
@@ -63,7 +64,7 @@ struct broker {
 	struct native native;
 	struct front front;
 	int run_dir_fd; /* locked */
-	int listen_fd, key_fd, signal_fd;
+	int listen_fd, key_fd, osbd_config_fd, signal_fd;
 	bool listening; /* the socket bears its name */
 	bool stop;
 	struct waiter waiters[NATIVE_SANDBOXES_MAX];

@@ -71,6 +71,7 @@ static void exec_osbd(void *arg, int sock_fd)
 		{ lift(broker->listen_fd), OSBD_FD_LISTEN },
 		{ lift(broker->native.sandboxes_fd), OSBD_FD_SANDBOXES },
 		{ lift(broker->key_fd), OSBD_FD_KEYS },
+		{ lift(broker->osbd_config_fd), OSBD_FD_CONFIG },
 	};
 	int exec_fd = lift(open(options->osbd_path, O_PATH | O_CLOEXEC));
 	const char *argv[8] = { "osbd" };
@@ -90,6 +91,10 @@ static void exec_osbd(void *arg, int sock_fd)
 		argv[argc++] = "--private";
 	if (broker->key_fd >= 0)
 		argv[argc++] = "--keys";
+	if (broker->osbd_config_fd >= 0) {
+		argv[argc++] = "--config";
+		argv[argc++] = options->osbd_config;
+	}
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)umask(0077);

@@ -49,6 +49,7 @@
 #include "wire/fdpass.h"
 
 #define DEFAULT_CONFIG "/etc/opensandbox/broker.conf"
+#define DEFAULT_OSBD_CONFIG "/etc/opensandbox/osbd.conf"
 #define DEFAULT_RUN_DIR "/run/opensandbox"
 
 /* How soon to ask again for cgroups that the kernel still holds. */
@@ -62,7 +63,7 @@
 static const char usage[] =
 	"usage: osb-broker [--config FILE] [--run-dir DIR] [--socket PATH]\n"
 	"                  [--idle-exit TIME] [--api-key-file FILE]\n"
-	"                  [--ready-fd N] [--private]\n"
+	"                  [--osbd-config FILE] [--ready-fd N] [--private]\n"
 	"\n"
 	"Runs sandboxes for osbd, which it starts. Needs root.\n"
 	"\n"
@@ -71,6 +72,7 @@ static const char usage[] =
 	"  --socket PATH        HTTP socket, default DIR/osbd.sock\n"
 	"  --idle-exit TIME     leave after so long without work: 30s, 5m\n"
 	"  --api-key-file FILE  a line NAME:KEY each; default: no keys\n"
+	"  --osbd-config FILE   default " DEFAULT_OSBD_CONFIG ", if it exists\n"
 	"  --ready-fd N         say there 'ready', or what went wrong\n"
 	"  --private            for one user: socket for the owner only\n";
 
@@ -132,6 +134,7 @@ enum {
 	OPT_SOCKET,
 	OPT_IDLE,
 	OPT_KEYS,
+	OPT_OSBD,
 	OPT_READY
 };
 
@@ -149,6 +152,8 @@ static int set_option(struct broker_options *options, struct arguments *args,
 		return set_idle_exit(options, value);
 	case OPT_KEYS:
 		return copy_path(options->key_file, value);
+	case OPT_OSBD:
+		return copy_path(options->osbd_config, value);
 	case OPT_READY:
 		return set_ready_fd(options, value);
 	default:
@@ -166,6 +171,7 @@ static int parse_options(int argc, char **argv, struct broker_options *options,
 		{ "socket", required_argument, NULL, OPT_SOCKET },
 		{ "idle-exit", required_argument, NULL, OPT_IDLE },
 		{ "api-key-file", required_argument, NULL, OPT_KEYS },
+		{ "osbd-config", required_argument, NULL, OPT_OSBD },
 		{ "ready-fd", required_argument, NULL, OPT_READY },
 		{ "private", no_argument, &private, 1 },
 		{ "help", no_argument, &help, 1 },
@@ -367,6 +373,20 @@ static int open_run_dir(struct broker *broker, struct native_config *config,
 	return resolve_run_dir(broker, config, err);
 }
 
+/* It can't itself. @path is empty when the user has named none. */
+static int open_for_osbd(char *path, const char *standard, int *ret_fd,
+			 struct err *err)
+{
+	bool named = path[0];
+
+	if (!named)
+		(void)copy_path(path, standard);
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*ret_fd >= 0 || (!named && errno == ENOENT))
+		return 0;
+	return err_set(err, ERR_INVALID, errno, "read '%.150s'", path);
+}
+
 static int configure(struct broker *broker, const struct arguments *args,
 		     struct native_config *config, struct err *err)
 {
@@ -385,14 +405,11 @@ static int configure(struct broker *broker, const struct arguments *args,
 	if (!options->socket_path[0])
 		(void)snprintf(options->socket_path, PATH_MAX, "%s/osbd.sock",
 			       run_dir);
-	if (options->key_file[0]) {
-		broker->key_fd = open(options->key_file, O_RDONLY | O_CLOEXEC);
-		if (broker->key_fd < 0)
-			return err_set(err, ERR_INVALID, errno,
-				       "--api-key-file '%s'",
-				       options->key_file);
-	}
-	return find_programs(broker, config, err);
+	r = open_for_osbd(options->key_file, "", &broker->key_fd, err);
+	if (r == 0)
+		r = open_for_osbd(options->osbd_config, DEFAULT_OSBD_CONFIG,
+				  &broker->osbd_config_fd, err);
+	return r < 0 ? r : find_programs(broker, config, err);
 }
 
 /* Before the first child: whatever we start can do no more than this. */
@@ -546,6 +563,7 @@ int main(int argc, char **argv)
 		.front = { .pidfd = -1, .sock_fd = -1 },
 		.listen_fd = -1,
 		.key_fd = -1,
+		.osbd_config_fd = -1,
 		.run_dir_fd = -1,
 	};
 	static struct arguments args;

@@ -176,6 +176,15 @@ struct sandbox *sandboxes_find(struct sandboxes *all, const char *in_id,
 	return sandbox && sandbox_visible(sandbox, domain) ? sandbox : NULL;
 }
 
+unsigned int sandboxes_count(const struct sandboxes *all, const char *domain)
+{
+	unsigned int count = 0;
+
+	for (const struct sandbox *s = all->newest; s; s = s->older)
+		count += sandbox_visible(s, domain);
+	return count;
+}
+
 static int new_id(char ret_id[SANDBOX_ID_LEN + 1])
 {
 	uint8_t random[SANDBOX_ID_LEN / 2];

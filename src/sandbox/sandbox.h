@@ -86,6 +86,9 @@ struct sandbox *sandboxes_find(struct sandboxes *all, const char *in_id,
 /** sandbox_visible() - may @domain see it? NULL as domain sees all */
 bool sandbox_visible(const struct sandbox *sandbox, const char *domain);
 
+/** sandboxes_count() - how many that domain sees */
+unsigned int sandboxes_count(const struct sandboxes *all, const char *domain);
+
 /** sandboxes_gone() - the broker says that it ended by itself */
 void sandboxes_gone(struct sandboxes *all, const char *id);
 

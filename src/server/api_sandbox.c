@@ -5,6 +5,7 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +229,20 @@ static void on_created(void *ctx, const struct err *err)
 		sandbox_warm(sandbox); /* while the client reads */
 }
 
+/* What a list shows counts; what is being ended doesn't any more. */
+static int check_quota(struct request *req, struct err *err)
+{
+	struct server *server = req->server;
+	unsigned int have = sandboxes_count(&server->sandboxes, req->domain);
+
+	if (have < server->settings.max_sandboxes)
+		return 0;
+	return err_set(err, ERR_QUOTA, 0,
+		       "no more than %" PRIu64
+		       " sandboxes at once for a caller",
+		       server->settings.max_sandboxes);
+}
+
 void api_sandbox_create(struct request *req)
 {
 	struct creation *creation auto_clean(creation_freep) = NULL;
@@ -246,6 +261,11 @@ void api_sandbox_create(struct request *req)
 	if (create_body_read(body, &spec, &bound, &code, &err) < 0) {
 		spec_deinit(&spec);
 		reply_err(req, code, &err);
+		return;
+	}
+	if (check_quota(req, &err) < 0) {
+		spec_deinit(&spec);
+		reply_refusal(req, &err);
 		return;
 	}
 	creation = calloc(1, sizeof(*creation));

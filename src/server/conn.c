@@ -17,8 +17,8 @@
  * Input from: clients: hostile.
  * Ownership:  the server's list owns connections; a connection holds one
  *             reference to its request.
- * Limits:     SERVER_CONNS_MAX connections; HTTP_HEAD_MAX and one read of
- *             input, CONN_OUT_MAX of output each; the deadlines below.
+ * Limits:     the settings'; HTTP_HEAD_MAX and one read of input,
+ *             CONN_OUT_MAX of output each; the deadlines below.
  *
  * #syscalls  recvfrom sendto recvmsg sendmsg read readv write writev close
  *            shutdown
@@ -27,6 +27,7 @@
 #include "server/conn.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +45,6 @@
 #include "server/server.h"
 #include "server/watch.h"
 
-#define HEAD_DEADLINE_MS (10u * 1000)  /* from a head's first byte */
-#define IDLE_DEADLINE_MS (300u * 1000) /* between requests */
 #define BODY_DEADLINE_MS (60u * 1000)  /* without any progress */
 #define CLOSE_DEADLINE_MS (10u * 1000) /* to take the last answer */
 #define LINGER_DEADLINE_MS 2000u       /* to notice that it was the last */
@@ -297,6 +296,13 @@ static void look_at_build(struct request *req)
 		req->server->other_build_seen = true;
 }
 
+static void refuse_body(struct request *req)
+{
+	reply_error(req, 413, "INVALID_REQUEST_BODY",
+		    "the body may have %" PRIu64 " bytes",
+		    req->server->settings.max_body);
+}
+
 static void take_body(struct conn *conn, const struct http_event *ev)
 {
 	struct request *req = conn->req;
@@ -311,8 +317,7 @@ static void take_body(struct conn *conn, const struct http_event *ev)
 	}
 	buf_add(&req->body, ev->data, ev->len);
 	if (req->body.failed)
-		reply_error(req, 413, "INVALID_REQUEST_BODY",
-			    "the body may have %u bytes", REQUEST_BODY_MAX);
+		refuse_body(req);
 }
 
 static void end_body(struct conn *conn)
@@ -343,17 +348,17 @@ static void begin_request(struct conn *conn)
 	req->server = conn->server;
 	req->head = head;
 	req->body_complete = !head->chunked && head->content_length == 0;
-	buf_init(&req->body, REQUEST_BODY_MAX);
+	buf_init(&req->body, req->server->settings.max_body);
 	conn->req = req;
 	set_deadline(conn, BODY_DEADLINE_MS);
 	take_request_id(req);
 	look_at_build(req);
 	if (route_find(req) != 0 || authenticate(req) != 0)
 		return;
-	if (head->has_length && head->content_length > REQUEST_BODY_MAX &&
+	if (head->has_length &&
+	    head->content_length > req->server->settings.max_body &&
 	    !(req->route->flags & ROUTE_STREAM)) {
-		reply_error(req, 413, "INVALID_REQUEST_BODY",
-			    "the body may have %u bytes", REQUEST_BODY_MAX);
+		refuse_body(req);
 		return;
 	}
 	request_ref(req);
@@ -450,7 +455,8 @@ static size_t pump(struct conn *conn, const uint8_t *data, size_t len)
 			continue;
 		}
 		if (!conn->req && used < len && http_reader_idle(&conn->reader))
-			set_deadline(conn, HEAD_DEADLINE_MS);
+			set_deadline(conn,
+				     conn->server->settings.head_timeout_ms);
 		if (http_reader_next(&conn->reader, data + used, len - used, &n,
 				     &ev, &err) < 0) {
 			refuse(conn, &err);
@@ -611,7 +617,7 @@ void conn_new(struct server *server, int fd)
 	http_reader_init(&conn->reader, HTTP_READ_REQUESTS);
 	buf_init(&conn->in, 2 * SERVER_READ_MAX);
 	buf_init(&conn->out, CONN_OUT_MAX);
-	set_deadline(conn, HEAD_DEADLINE_MS);
+	set_deadline(conn, server->settings.head_timeout_ms);
 	if (auth_peer_domain(fd, conn->peer_domain) == 0)
 		conn->watch = watch_new(server->loop, fd, POLLER_READ, on_ready,
 					conn);
@@ -666,7 +672,7 @@ void request_finish(struct request *req)
 		update_watch(conn);
 		return;
 	}
-	set_deadline(conn, IDLE_DEADLINE_MS);
+	set_deadline(conn, conn->server->settings.idle_timeout_ms);
 	pump_waiting(conn);
 	if (conn->peer_eof && !conn->req) /* that was its last one */
 		conn->closing = true;

@@ -34,7 +34,6 @@
 #define CONN_HIGH_WATER (256u * 1024)    /* streams stop producing above this */
 #define CONN_LOW_WATER (128u * 1024)     /* ... and go on below that */
 #define REQUEST_ID_MAX 128
-#define REQUEST_BODY_MAX (1024u * 1024)
 
 struct request;
 struct route;

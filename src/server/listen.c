@@ -53,7 +53,7 @@ static void on_ready(void *ctx, unsigned int events)
 			continue;
 		if (fd < 0)
 			return;
-		if (server->num_conns >= SERVER_CONNS_MAX) {
+		if (server->num_conns >= server->settings.max_connections) {
 			(void)send(fd, busy, sizeof(busy) - 1,
 				   MSG_NOSIGNAL | MSG_DONTWAIT);
 			close_fd(&fd);

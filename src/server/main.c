@@ -24,7 +24,7 @@
 #include "server/server.h"
 
 static const char usage[] =
-	"usage: osbd [--idle-exit TIME] [--private] [--keys]\n"
+	"usage: osbd [--idle-exit TIME] [--private] [--keys] [--config NAME]\n"
 	"\n"
 	"Serves HTTP without any privilege. Not for people: osb-broker starts "
 	"it, with\nthe descriptors that it works on. See osb-broker --help.\n";
@@ -37,6 +37,8 @@ static int parse_options(int argc, char **argv,
 			ret_options->private = true;
 		} else if (strcmp(argv[i], "--keys") == 0) {
 			ret_options->has_keys = true;
+		} else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) {
+			ret_options->config_name = argv[++i];
 		} else if (strcmp(argv[i], "--idle-exit") == 0 &&
 			   i + 1 < argc) {
 			if (units_parse_time(argv[++i],
@@ -59,17 +61,19 @@ static int parse_options(int argc, char **argv,
 /* Nothing that we didn't ask for may be here, and nobody looks inside. */
 static int drop_everything(const struct server_options *options)
 {
-	unsigned int first =
-		options->has_keys ? OSBD_FD_KEYS + 1 : OSBD_FD_SANDBOXES + 1;
-
+	/* Most often these aren't open. */
+	if (!options->has_keys)
+		(void)close(OSBD_FD_KEYS);
+	if (!options->config_name)
+		(void)close(OSBD_FD_CONFIG);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
-	    close_range(first, ~0u, 0) < 0)
+	    close_range(OSBD_FD_CONFIG + 1, ~0u, 0) < 0)
 		return -errno;
 	return 0;
 }
 
-/* As many descriptors as the hard limit allows: SERVER_CONNS_MAX and more. */
+/* As many descriptors as the hard limit allows: SETTINGS_CONNS_MAX and more. */
 static void raise_nofile(void)
 {
 	struct rlimit limit;

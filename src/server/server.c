@@ -194,9 +194,14 @@ static int read_files(struct server *server,
 		      const struct server_options *options, struct err *err)
 {
 	int keys_fd auto_fd = options->has_keys ? OSBD_FD_KEYS : -1;
+	int config_fd auto_fd = options->config_name ? OSBD_FD_CONFIG : -1;
 	int r = 0;
 
-	if (options->has_keys)
+	settings_init(&server->settings);
+	if (options->config_name)
+		r = settings_load(config_fd, options->config_name,
+				  &server->settings, err);
+	if (r == 0 && options->has_keys)
 		r = keys_load(keys_fd, &server->keys, err);
 	return r;
 }

@@ -12,8 +12,8 @@
 #include "sandbox/poller.h"
 #include "sandbox/sandbox.h"
 #include "server/auth.h"
+#include "server/settings.h"
 
-#define SERVER_CONNS_MAX 4096
 #define SERVER_READ_MAX (64u * 1024) /* of a socket, in one go */
 #define SERVER_PIPE_MAX (32u * 1024) /* of an exec's output, in one go */
 
@@ -31,6 +31,7 @@ struct server {
 	struct broker_link *broker;
 	struct sandboxes sandboxes;
 	struct keys keys;
+	struct settings settings;
 
 	int listen_fd;
 	int spare_fd; /* given up for a moment when descriptors run out */
@@ -58,6 +59,7 @@ struct server_options {
 	uint64_t idle_exit_ms;
 	bool private;
 	bool has_keys;
+	const char *config_name; /* of osbd.conf, for messages; NULL: none */
 };
 
 /**

@@ -32,6 +32,7 @@ enum osbd_fd {
 				  the run directory's length nor its mode
 				  matters */
 	OSBD_FD_KEYS = 6,      /* API keys, a line each; only with --keys */
+	OSBD_FD_CONFIG = 7,    /* osbd.conf; only with --config */
 };
 
 enum broker_op {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * conf - the files of whoever runs the daemons: API keys and broker.conf
+ * conf - the files of whoever runs the daemons: API keys, broker.conf, osbd.conf
  *
- * Input: a letter, then the file. k: keys. b: broker.conf.
+ * Input: a letter, then the file. k: keys. o: osbd.conf. b: broker.conf.
  */
 
 #include <sys/mman.h>
@@ -11,6 +11,7 @@
 #include "broker/broker.h"
 #include "fuzz.h"
 #include "server/auth.h"
+#include "server/settings.h"
 
 /* The broker has to take the domain that a key stands for. */
 static bool is_domain(const char *name)
@@ -98,13 +99,56 @@ static void read_config(struct fuzz *in)
 		CHECK(r < 0 && err.kind == ERR_INVALID && err.msg[0]);
 }
 
+static bool within(uint64_t value, uint64_t min, uint64_t max)
+{
+	return value >= min && value <= max;
+}
+
+static void read_settings(struct fuzz *in)
+{
+	static const char again[] = "\n[osbd]\nmax_body = 1Mi\n";
+	struct settings settings = { 0 }, second = { 0 };
+	struct err err = ERR_NULL;
+	size_t len;
+	char *text auto_free = fuzz_take(in, in->len, &len);
+	char *longer auto_free = malloc(len + sizeof(again));
+	int r = settings_parse(text, len, "osbd.conf", &settings, &err);
+
+	CHECK(longer);
+	if (r < 0) {
+		CHECK(err.kind == ERR_INVALID);
+		CHECK(strncmp(err.msg, "osbd.conf: line ", 16) == 0);
+		CHECK(settings.max_body == 0); /* untouched */
+		return;
+	}
+	CHECK(within(settings.max_sandboxes, 1, 2048));
+	CHECK(within(settings.max_connections, 1, SETTINGS_CONNS_MAX));
+	CHECK(within(settings.max_body, 1024, SETTINGS_BODY_MAX));
+	CHECK(within(settings.head_timeout_ms, 1000, 600 * 1000));
+	CHECK(within(settings.idle_timeout_ms, 1000, 86400 * 1000));
+	/* A line more changes its own key only, or is one too many. */
+	memcpy(longer, text, len);
+	memcpy(longer + len, again, sizeof(again));
+	r = settings_parse(longer, len + strlen(again), "", &second, NULL);
+	CHECK(r == 0 ? second.max_body == 1024 * 1024 : second.max_body == 0);
+	if (r == 0)
+		settings.max_body = second.max_body;
+	CHECK(r < 0 || memcmp(&settings, &second, sizeof(second)) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz in = { data, size };
 
-	if (fuzz_byte(&in) == 'k')
+	switch (fuzz_byte(&in)) {
+	case 'k':
 		read_keys(&in);
-	else
+		break;
+	case 'o':
+		read_settings(&in);
+		break;
+	default:
 		read_config(&in);
+	}
 	return 0;
 }

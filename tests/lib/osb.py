@@ -97,11 +97,18 @@ class Service:
     """osb-broker in a temporary run directory, and all that it starts."""
 
     def __init__(
-        self, *args, keys=None, config="", idle_exit="10m", wrapper=()
+        self,
+        *args,
+        keys=None,
+        config="",
+        osbd_config="",
+        idle_exit="10m",
+        wrapper=(),
     ):
         self.args = list(args)
         self.wrapper = list(wrapper)  # a program that becomes the broker
         self.keys, self.config, self.idle_exit = keys, config, idle_exit
+        self.osbd_config = osbd_config  # None: the host's, if any
         self.home = None
         self.process = None
 
@@ -132,6 +139,11 @@ class Service:
             f"[broker]\ncgroup_parent = {CGROUP_PARENT}\n{self.config}"
         )
         argv += ["--config", str(path)]
+        if self.osbd_config is not None:
+            path = self.home / "osbd.conf"
+            path.write_text(f"[osbd]\n{self.osbd_config}")
+            path.chmod(0o600)  # osbd itself can't open it
+            argv += ["--osbd-config", str(path)]
         if self.keys is not None:
             path = self.home / "keys"
             lines = (f"{name}:{key}\n" for name, key in self.keys.items())

@@ -161,6 +161,20 @@ static void other_domains_see_nothing(void **state)
 	assert_non_null(sandboxes_find(&world.all, sandbox->id, NULL));
 }
 
+static void a_domain_counts_what_it_sees(void **state)
+{
+	struct sandbox *sandbox = ask("uid:1");
+
+	(void)state;
+	assert_int_equal(sandboxes_count(&world.all, "uid:1"), 1);
+	assert_int_equal(sandboxes_count(&world.all, "uid:2"), 0);
+	answer(world.create.tag, ERR_NONE);
+	assert_int_equal(sandboxes_count(&world.all, "uid:1"), 1);
+	sandbox_destroy(sandbox, NULL, NULL);
+	assert_int_equal(world.all.num, 1);
+	assert_int_equal(sandboxes_count(&world.all, "uid:1"), 0);
+}
+
 static void a_refused_one_leaves_no_record(void **state)
 {
 	(void)state;
@@ -292,6 +306,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(it_lives_and_ends),
 		CASE(other_domains_see_nothing),
+		CASE(a_domain_counts_what_it_sees),
 		CASE(a_refused_one_leaves_no_record),
 		CASE(deleted_while_pending_it_is_destroyed_once_made),
 		CASE(one_that_ends_by_itself_can_still_be_seen),

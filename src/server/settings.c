@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * settings - osbd.conf, an INI file with one section
+ *
+ * Read once, before osbd serves anybody and before its system call filter.
+ * inih gets its lines from us, so that a message can name the line, and so
+ * that a line too long for it isn't taken for two.
+ */
+
+#include "server/settings.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/units.h"
+#include "sandbox/sandbox.h"
+#include "wire/setup_msg.h"
+
+#define SECTION "osbd"
+
+enum kind {
+	KIND_COUNT,
+	KIND_SIZE,
+	KIND_TIME,
+};
+
+static const struct {
+	const char *name;
+	enum kind kind;
+	size_t offset; /* in struct settings */
+	uint64_t min, max;
+	uint64_t standard; /* without a line */
+} keys[] = {
+	/* Who has no more than one block of ids leaves the others to others. */
+	{ "max_sandboxes", KIND_COUNT, offsetof(struct settings, max_sandboxes),
+	  1, SANDBOXES_MAX, DOMAIN_SLOTS - 1 },
+	{ "max_connections", KIND_COUNT,
+	  offsetof(struct settings, max_connections), 1, SETTINGS_CONNS_MAX,
+	  SETTINGS_CONNS_MAX },
+	{ "max_body", KIND_SIZE, offsetof(struct settings, max_body), 1024,
+	  SETTINGS_BODY_MAX, 1024 * 1024 },
+	/* Looked at once a second. */
+	{ "head_timeout", KIND_TIME, offsetof(struct settings, head_timeout_ms),
+	  1000, 10 * 60 * 1000, 10 * 1000 },
+	{ "idle_timeout", KIND_TIME, offsetof(struct settings, idle_timeout_ms),
+	  1000, 24 * 3600 * 1000, 5 * 60 * 1000 },
+};
+
+struct loading {
+	struct settings settings;
+	bool seen[ARRAY_SIZE(keys)];
+	const char *name; /* of the file */
+	const char *at, *end;
+	unsigned int line; /* that was read last */
+	int failed;        /* -errno, with err set */
+	struct err *err;
+};
+
+static uint64_t *field(struct settings *settings, size_t key)
+{
+	return (uint64_t *)((char *)settings + keys[key].offset);
+}
+
+void settings_init(struct settings *settings)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		*field(settings, i) = keys[i].standard;
+}
+
+static int refuse_line(struct loading *loading, const char *what)
+{
+	return err_set(loading->err, ERR_INVALID, 0, "%.120s: line %u: %s",
+		       loading->name, loading->line, what);
+}
+
+/* inih's reader, as fgets(): one line with its end, or NULL. */
+static char *read_line(char *str, int num, void *stream)
+{
+	struct loading *loading = stream;
+	const char *start = loading->at;
+	size_t left = (size_t)(loading->end - start);
+	const char *newline = left ? memchr(start, '\n', left) : NULL;
+	size_t len = newline ? (size_t)(newline - start) + 1 : left;
+
+	if (loading->failed || len == 0)
+		return NULL;
+	loading->line++;
+	if (len >= (size_t)num)
+		loading->failed = refuse_line(loading, "too long");
+	else if (memchr(start, '\0', len))
+		loading->failed = refuse_line(loading, "not text");
+	if (loading->failed)
+		return NULL;
+	memcpy(str, start, len);
+	str[len] = '\0';
+	loading->at += len;
+	return str;
+}
+
+static int parse_value(enum kind kind, const char *value, uint64_t *ret)
+{
+	switch (kind) {
+	case KIND_COUNT:
+		return units_parse_count(value, UINT64_MAX, ret);
+	case KIND_SIZE:
+		return units_parse_size(value, ret);
+	case KIND_TIME:
+		return units_parse_time(value, ret);
+	}
+	return -EINVAL;
+}
+
+static int refuse_value(struct loading *loading, size_t key, const char *value)
+{
+	char min[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX], text[128];
+	const char *what = "a whole number";
+
+	switch (keys[key].kind) {
+	case KIND_COUNT:
+		(void)snprintf(min, sizeof(min), "%" PRIu64, keys[key].min);
+		(void)snprintf(max, sizeof(max), "%" PRIu64, keys[key].max);
+		break;
+	case KIND_SIZE:
+		what = "a size";
+		units_format_size(keys[key].min, min);
+		units_format_size(keys[key].max, max);
+		break;
+	case KIND_TIME:
+		what = "a time";
+		units_format_time(keys[key].min, min);
+		units_format_time(keys[key].max, max);
+		break;
+	}
+	(void)snprintf(text, sizeof(text),
+		       "%s = %.32s: expected %s from %s to %s", keys[key].name,
+		       value, what, min, max);
+	return refuse_line(loading, text);
+}
+
+static int take_value(struct loading *loading, size_t key, const char *value)
+{
+	uint64_t number;
+
+	/* inih takes a line that begins with a blank for more of the last. */
+	if (loading->seen[key])
+		return refuse_line(loading, "the same key again, or a blank in "
+					    "front of the line");
+	if (parse_value(keys[key].kind, value, &number) < 0 ||
+	    number < keys[key].min || number > keys[key].max)
+		return refuse_value(loading, key, value);
+	*field(&loading->settings, key) = number;
+	loading->seen[key] = true;
+	return 0;
+}
+
+static int refuse_key(struct loading *loading, const char *key)
+{
+	char text[128];
+	int len = snprintf(text, sizeof(text), "unknown key '%.24s'; there are",
+			   key);
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys) && (size_t)len < sizeof(text);
+	     i++)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%s %s",
+				i ? "," : "", keys[i].name);
+	return refuse_line(loading, text);
+}
+
+/* inih's callback: 1 goes on, 0 is an error. */
+static int on_key(void *user, const char *section, const char *name,
+		  const char *value)
+{
+	struct loading *loading = user;
+	size_t key = 0;
+
+	if (strcmp(section, SECTION) != 0) {
+		loading->failed =
+			refuse_line(loading,
+				    "a key stands in section [" SECTION "]");
+		return 0;
+	}
+	while (key < ARRAY_SIZE(keys) && strcmp(name, keys[key].name) != 0)
+		key++;
+	loading->failed = key < ARRAY_SIZE(keys)
+				  ? take_value(loading, key, value)
+				  : refuse_key(loading, name);
+	return loading->failed == 0;
+}
+
+int settings_parse(const char *text, size_t len, const char *name,
+		   struct settings *ret_settings, struct err *err)
+{
+	struct loading loading = {
+		.name = name,
+		.at = text,
+		.end = text + len,
+		.err = err,
+	};
+	int line;
+
+	settings_init(&loading.settings);
+	line = ini_parse_stream(read_line, &loading, on_key, &loading);
+	/* It goes on behind a line that is none; the first one counts. */
+	if (line > 0 &&
+	    (!loading.failed || (unsigned int)line < loading.line)) {
+		loading.line = (unsigned int)line;
+		loading.failed = refuse_line(&loading, "expected KEY = VALUE");
+	}
+	if (loading.failed)
+		return loading.failed;
+	*ret_settings = loading.settings;
+	return 0;
+}
+
+int settings_load(int fd, const char *name, struct settings *ret_settings,
+		  struct err *err)
+{
+	char *text auto_free = malloc(SETTINGS_FILE_MAX);
+	size_t len;
+	int r;
+
+	if (!text)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "read '%.120s'",
+			       name);
+	r = file_read_whole(fd, text, SETTINGS_FILE_MAX, &len);
+	if (r < 0)
+		return err_set(err, ERR_INVALID, -r, "read '%.120s'", name);
+	return settings_parse(text, len, name, ret_settings, err);
+}
