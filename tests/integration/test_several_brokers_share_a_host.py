@@ -70,6 +70,13 @@ def test_blocks_that_another_holds_are_not_given(service):
     assert b"all 2 id blocks are in use" in answer.body
 
 
+def test_a_block_that_is_kept_for_nothing_is_given_back(service):
+    own = service(keys={**KEYS, "eve": "key-c"}, config=BLOCKS)
+    for key in ("key-a", "key-b", "key-c", "key-a"):
+        box = own.api(key=key).create()
+        box.delete()
+
+
 @pytest.mark.parametrize("parents", ["one", "two"])
 def test_the_lease_of_a_killed_broker_is_taken_over(
     service, other_parent, parents

@@ -297,22 +297,27 @@ static int domain_open(struct native *native, const char *name,
 	return r;
 }
 
-/* A free entry, or the one of somebody who has nothing running. */
-static struct domain *find_room(struct native *native)
+/* Somebody's who has nothing running, now free; NULL when all have. */
+static struct domain *close_idle(struct native *native)
 {
-	struct domain *idle = NULL;
-
 	for (unsigned int i = 0; i < NATIVE_DOMAINS_MAX; i++) {
 		struct domain *domain = &native->domains[i];
 
-		if (domain->state == DOMAIN_FREE)
+		if (domain->state == DOMAIN_ALIVE && domain->num_used == 0) {
+			domain_close(native, domain);
 			return domain;
-		if (domain->num_used == 0)
-			idle = domain;
+		}
 	}
-	if (idle)
-		domain_close(native, idle);
-	return idle;
+	return NULL;
+}
+
+static struct domain *find_room(struct native *native)
+{
+	for (unsigned int i = 0; i < NATIVE_DOMAINS_MAX; i++) {
+		if (native->domains[i].state == DOMAIN_FREE)
+			return &native->domains[i];
+	}
+	return close_idle(native);
 }
 
 int domain_get(struct native *native, const char *name,
@@ -341,6 +346,9 @@ int domain_get(struct native *native, const char *name,
 			       "all %u domains have sandboxes running",
 			       NATIVE_DOMAINS_MAX);
 	r = domain_open(native, name, domain, err);
+	/* No block left? Others may keep one without need. */
+	if (r < 0 && err->kind == ERR_QUOTA && close_idle(native))
+		r = domain_open(native, name, domain, err);
 	if (r < 0)
 		return r;
 	*ret_domain = domain;

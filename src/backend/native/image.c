@@ -22,7 +22,6 @@
  *            faccessat2 dup
  */
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -36,6 +35,7 @@
 
 #include "backend/native/native.h"
 #include "base/cleanup.h"
+#include "base/dir.h"
 #include "base/file.h"
 #include "base/mnt.h"
 
@@ -67,23 +67,16 @@ static const struct image_dir image_dirs[] = {
 	{ "var/tmp", 01777, 0 },  { "workspace", 0755, USER_ID },
 };
 
-/* What programs need from /etc to run; nothing that may hold a secret. */
-static const char *const etc_copies[] = {
-	"alternatives",   "bash.bashrc",     "ca-certificates.conf",
-	"debian_version", "fonts",           "inputrc",
-	"ld.so.cache",    "ld.so.conf",      "ld.so.conf.d",
-	"locale.alias",   "localtime",       "login.defs",
-	"lsb-release",    "magic",           "magic.mime",
-	"mime.types",     "os-release",      "perl",
-	"pki/tls/certs",  "profile",         "profile.d",
-	"protocols",      "python3",         "rpc",
-	"services",       "shells",          "skel",
-	"ssl/certs",      "ssl/openssl.cnf", "terminfo",
-	"timezone",
-};
-
-/* Directories whose names carry a version. */
-static const char *const etc_copy_prefixes[] = { "java", "python3.", "php" };
+/*
+ * What programs need from /etc to run; nothing that may hold a secret, and of
+ * these only what everybody may read. A * stands for a version.
+ */
+static const char etc_copies[] =
+	"alternatives bash.bashrc ca-certificates.conf debian_version fonts"
+	" inputrc java* ld.so.cache ld.so.conf ld.so.conf.d locale.alias"
+	" localtime login.defs lsb-release magic magic.mime mime.types"
+	" os-release perl php* pki profile profile.d protocols python3"
+	" python3.* rpc services shells skel ssl terminfo timezone";
 
 static const struct {
 	const char *path;
@@ -187,12 +180,11 @@ static int copy_link(int from_fd, const char *name, int dir_fd)
 
 static int copy_entry(int from_fd, const char *name, int dir_fd, int depth);
 
-/* At start only: directory streams allocate. */
 static int copy_dir(int src_fd, const char *name, int dir_fd, int depth)
 {
 	int dst_fd auto_fd = -1;
-	struct dirent *entry;
-	DIR *dir;
+	const char *entry;
+	struct dir dir;
 	int r = 0;
 
 	if (mkdirat(dir_fd, name, 0755) < 0)
@@ -200,15 +192,11 @@ static int copy_dir(int src_fd, const char *name, int dir_fd, int depth)
 	dst_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dst_fd < 0)
 		return -errno;
-	dir = fdopendir(dup(src_fd));
-	if (!dir)
-		return -errno;
-	while (r == 0 && (entry = readdir(dir))) {
-		if (entry->d_name[0] != '.')
-			r = copy_entry(src_fd, entry->d_name, dst_fd,
-				       depth - 1);
+	dir_init(&dir, src_fd);
+	while (r == 0 && (entry = dir_next(&dir, NULL))) {
+		if (entry[0] != '.')
+			r = copy_entry(src_fd, entry, dst_fd, depth - 1);
 	}
-	(void)closedir(dir);
 	return r;
 }
 
@@ -234,68 +222,35 @@ static int copy_entry(int from_fd, const char *name, int dir_fd, int depth)
 	return copy_file(src_fd, &st, dir_fd, name);
 }
 
-/* @path may have directories in front: ssl/certs */
-static int copy_etc(int host_etc_fd, int etc_fd, const char *path)
+static bool is_wanted(const char *name)
 {
-	const char *slash = strrchr(path, '/');
-	char parent[PATH_MAX] = ".";
-	int from_fd auto_fd = -1;
-	int to_fd auto_fd = -1;
-	int r;
+	for (const char *p = etc_copies; *p; p += strspn(p, " ")) {
+		size_t len = strcspn(p, " *");
 
-	if (slash) {
-		(void)snprintf(parent, sizeof(parent), "%.*s",
-			       (int)(slash - path), path);
-		if (faccessat(host_etc_fd, parent, F_OK, 0) < 0)
-			return 0;
-		r = make_path(etc_fd, parent);
-		if (r < 0)
-			return r;
+		if (strncmp(name, p, len) == 0 &&
+		    (p[len] == '*' || name[len] == '\0'))
+			return true;
+		p += strcspn(p, " ");
 	}
-	from_fd = openat(host_etc_fd, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	to_fd = openat(etc_fd, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (from_fd < 0 || to_fd < 0)
-		return -errno;
-	return copy_entry(from_fd, slash ? slash + 1 : path, to_fd,
-			  COPY_DEPTH_MAX);
-}
-
-static int copy_etc_prefixes(int host_etc_fd, int etc_fd)
-{
-	DIR *dir = fdopendir(dup(host_etc_fd));
-	struct dirent *entry;
-	int r = 0;
-
-	if (!dir)
-		return -errno;
-	while (r == 0 && (entry = readdir(dir))) {
-		for (size_t i = 0; i < ARRAY_SIZE(etc_copy_prefixes); i++) {
-			const char *prefix = etc_copy_prefixes[i];
-
-			if (r == 0 &&
-			    strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
-				r = copy_etc(host_etc_fd, etc_fd,
-					     entry->d_name);
-		}
-	}
-	(void)closedir(dir);
-	return r;
+	return false;
 }
 
 static int fill_etc(int image_fd)
 {
-	int host_etc_fd auto_fd =
-		open("/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int from_fd auto_fd = open("/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int etc_fd auto_fd =
 		openat(image_fd, "etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *name;
+	struct dir dir;
 	int r = 0;
 
-	if (host_etc_fd < 0 || etc_fd < 0)
+	if (from_fd < 0 || etc_fd < 0)
 		return -errno;
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(etc_copies); i++)
-		r = copy_etc(host_etc_fd, etc_fd, etc_copies[i]);
-	if (r == 0)
-		r = copy_etc_prefixes(host_etc_fd, etc_fd);
+	dir_init(&dir, from_fd);
+	while (r == 0 && (name = dir_next(&dir, NULL))) {
+		if (is_wanted(name))
+			r = copy_entry(from_fd, name, etc_fd, COPY_DEPTH_MAX);
+	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(etc_files); i++)
 		r = write_new(image_fd, etc_files[i].path, etc_files[i].text);
 	if (r == 0 && symlinkat("/proc/self/mounts", etc_fd, "mtab") < 0)
