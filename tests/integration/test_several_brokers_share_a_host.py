@@ -92,6 +92,7 @@ def test_the_lease_of_a_killed_broker_is_taken_over(
 
     # Its orphans must be gone before their ids are another's.
     os.kill(first.pid, signal.SIGKILL)
+    first.process.wait(5)
     _, _, pid = sleeping(second.api(key="key-b"), "300.094")
     assert block_of(pid) == 0
     assert procs.with_argument("300.092") == []

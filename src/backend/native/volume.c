@@ -201,7 +201,7 @@ int volume_open(struct native *native, const struct plan_op *op, uint32_t base,
 	int fd auto_fd = -1;
 	int mnt_fd auto_fd = -1;
 	int userns_fd auto_fd = -1;
-	uint32_t owner;
+	uint32_t owner = 0;
 	int r;
 
 	r = find(native, op, &fd, &owner, err);
