@@ -15,7 +15,7 @@
  * second for 100 MB. Shut down first, it drops the data instead; and a child
  * does it, so that the next request needn't wait.
  *
- * #syscalls  openat ioctl fstatfs clone fork close_range exit_group
+ * #syscalls  openat mkdirat ioctl fstatfs clone fork close_range exit_group
  */
 
 #include <errno.h>
@@ -24,6 +24,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -124,10 +125,15 @@ static int mount_file(struct disk *disk, int file_fd, struct layer *layer)
 	if (r == 0) {
 		layer->dir_fd = openat(layer->mnt_fd, ".",
 				       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		r = layer->dir_fd < 0 ? -errno : 0;
+		/* The overlay's; made here they cost no create its time. */
+		if (layer->dir_fd < 0 ||
+		    mkdirat(layer->dir_fd, "u", 0755) < 0 ||
+		    mkdirat(layer->dir_fd, "w", 0755) < 0)
+			r = -errno;
 	}
 	if (r < 0) {
 		close_fd(&layer->mnt_fd);
+		close_fd(&layer->dir_fd);
 		close_fd(&loop_fd);
 		loop_release(&disk->loops, layer->loop, layer->file_bytes);
 	}

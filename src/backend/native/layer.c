@@ -54,8 +54,9 @@ int layer_in_memory(uint64_t bytes, uint32_t inodes, int *ret_mnt_fd)
 /* The sandbox's root owns what is written to; the rest is the overlay's. */
 static int prepare(int layer_fd, uint32_t base)
 {
-	if (mkdirat(layer_fd, "u", 0755) < 0 ||
-	    mkdirat(layer_fd, "w", 0755) < 0 ||
+	/* A layer on disk has them from osb-disk. */
+	if ((mkdirat(layer_fd, "u", 0755) < 0 && errno != EEXIST) ||
+	    (mkdirat(layer_fd, "w", 0755) < 0 && errno != EEXIST) ||
 	    fchownat(layer_fd, "u", base, base, 0) < 0)
 		return -errno;
 	return 0;
