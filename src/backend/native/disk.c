@@ -143,7 +143,7 @@ int disk_take(struct native *native, uint64_t bytes, uint32_t inodes,
 	int r;
 
 	r = ask(native, &take, &msg, &fds);
-	if (r < 0) /* it was just leaving */
+	if (r < 0 && r != -ETIMEDOUT) /* it was just leaving */
 		r = ask(native, &take, &msg, &fds);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "start '%.150s'",

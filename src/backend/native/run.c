@@ -382,8 +382,8 @@ static int run_launched(struct run *run, const struct plan_op *op,
 		r = child_open(run->native, msg.pid, run->clone_fd,
 			       &sandbox->pidfd);
 	/* It may answer later, which nobody could pair up again, or it lies. */
-	if (r < 0 && run->domain->launcher_pid > 0)
-		(void)kill(run->domain->launcher_pid, SIGKILL);
+	if (r < 0)
+		domain_launcher_gone(run->native, run->domain);
 	run->launching = false;
 	if (r < 0)
 		return err_set(err, ERR_UNAVAILABLE, -r,
