@@ -115,7 +115,7 @@ int plan_check_spec(const struct broker_create *in_spec, struct err *err)
 		return err_set(err, ERR_INVALID, 0, "domain: not a name");
 	if (!is_clean(in_spec->image, sizeof(in_spec->image)) ||
 	    strcmp(in_spec->image, "host") != 0)
-		return err_set(err, ERR_NOT_FOUND, 0,
+		return err_set(err, ERR_INVALID, 0,
 			       "image: the only one here is 'host'");
 	if (in_spec->flags || in_spec->num_volumes > VOLUMES_MAX)
 		return err_set(err, ERR_INVALID, 0, "spec: unknown flags");

@@ -48,9 +48,18 @@ int confine_bound(void)
 
 int confine_init(bool has_writable_volume)
 {
+	const uint64_t keep = has_writable_volume
+				      ? CAPS_INSIDE & ~CAPS_BIT(CAP_SETFCAP)
+				      : CAPS_INSIDE;
 	int r;
 
-	r = caps_keep(CAPS_INSIDE);
+	/*
+	 * A file capability is worth as much on the host as a set-id bit, and
+	 * no filter can see an attribute's name.
+	 */
+	r = caps_bound(keep);
+	if (r == 0)
+		r = caps_keep(keep);
 	if (r < 0)
 		return r;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

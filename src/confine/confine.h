@@ -49,7 +49,8 @@ int confine_bound(void);
  *
  * Needs the full capabilities of a fresh user namespace; leaves just the ones
  * listed in confine.c.
- * @has_writable_volume: then no set-user-ID or set-group-ID bit may be set
+ * @has_writable_volume: then no set-user-ID or set-group-ID bit may be set,
+ *     nor a file capability
  *
  * Return: 0 or -errno.
  */

@@ -24,8 +24,9 @@
  * isn't the owner. Each cover costs every sandbox a few microseconds.
  */
 static const char *const masked_files[] = {
-	"/proc/cmdline",   "/proc/diskstats", "/proc/interrupts",
-	"/proc/key-users", "/proc/keys",      "/proc/modules",
+	"/proc/cmdline",    "/proc/diskstats", "/proc/interrupts",
+	"/proc/key-users",  "/proc/keys",      "/proc/modules",
+	"/proc/partitions",
 };
 static const char *const masked_dirs[] = {
 	"/proc/acpi", "/proc/bus",      "/proc/fs",

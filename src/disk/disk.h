@@ -33,7 +33,7 @@ struct template
 /*
  * LAYER_FREE     nothing valid.
  * LAYER_USED     a sandbox's, or the spare one.
- * LAYER_CLOSING  pid is at it; dir_fd is closed here.
+ * LAYER_CLOSING  pid is at it; its descriptors are closed here.
  */
 enum layer_state {
 	LAYER_FREE,
@@ -46,9 +46,10 @@ struct layer {
 	uint64_t bytes;
 	uint32_t inodes;
 	uint64_t file_bytes;
-	int loop;   /* number of its loop device */
-	int mnt_fd; /* of the spare one, else -1 */
-	int dir_fd; /* its root */
+	int loop;    /* number of its loop device */
+	int file_fd; /* what is behind that */
+	int mnt_fd;  /* of the spare one, else -1 */
+	int dir_fd;  /* its root */
 	pid_t pid;
 };
 
@@ -79,6 +80,9 @@ struct disk {
  */
 const struct template *template_get(struct disk *disk, uint64_t bytes,
 				    uint32_t inodes, struct err *err);
+
+/** template_overhead() - about what a file system takes beside the files */
+uint64_t template_overhead(uint32_t inodes);
 
 /** template_copy() - a new file with the same content */
 int template_copy(const struct disk *disk, const struct template *from,

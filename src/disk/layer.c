@@ -15,7 +15,7 @@
  * second for 100 MB. Shut down first, it drops the data instead; and a child
  * does it, so that the next request needn't wait.
  *
- * #syscalls  openat mkdirat ioctl fstatfs clone fork close_range exit_group
+ * #syscalls  openat mkdirat ioctl fstat newfstatat fstatfs clone fork close_range exit_group
  */
 
 #include <errno.h>
@@ -42,18 +42,16 @@
 /* Below this, writing back is quicker than a shutdown, and silent. */
 #define SHUTDOWN_MIN_BYTES ((uint64_t)8 << 20)
 
-/* What a layer has taken of the host's disk, at least. */
+/* What the file of a layer has really taken of the host's disk. */
 static uint64_t written(const struct layer *layer)
 {
-	struct statfs st;
-	uint64_t used;
+	struct stat st;
 
 	if (layer->state == LAYER_CLOSING) /* it can take no more */
 		return layer->file_bytes;
-	if (fstatfs(layer->dir_fd, &st) < 0)
+	if (fstat(layer->file_fd, &st) < 0)
 		return 0;
-	used = (st.f_blocks - st.f_bfree) * DISK_BLOCK;
-	return used < layer->file_bytes ? used : layer->file_bytes;
+	return (uint64_t)st.st_blocks * 512;
 }
 
 /*
@@ -160,7 +158,9 @@ static struct layer *make(struct disk *disk, const struct template *from,
 	r = template_copy(disk, from, &file_fd);
 	if (r == 0)
 		r = mount_file(disk, file_fd, layer);
+	layer->file_fd = take_fd(&file_fd);
 	if (r < 0) {
+		close_fd(&layer->file_fd);
 		(void)err_set(err, ERR_INTERNAL, -r, "make a layer in '%.150s'",
 			      disk->path);
 		return NULL;
@@ -179,9 +179,13 @@ static bool is_spare(const struct disk *disk, uint64_t bytes, uint32_t inodes)
 struct layer *layer_take(struct disk *disk, uint64_t bytes, uint32_t inodes,
 			 int *ret_mnt_fd, struct err *err)
 {
-	const struct template *from = template_get(disk, bytes, inodes, err);
+	const struct template *from;
 	struct layer *layer;
 
+	/* Before mke2fs too, which works long at a size that can't be. */
+	if (admit(disk, bytes + template_overhead(inodes), err) < 0)
+		return NULL;
+	from = template_get(disk, bytes, inodes, err);
 	if (!from || admit(disk, from->file_bytes, err) < 0)
 		return NULL;
 	if (is_spare(disk, bytes, inodes)) {
@@ -213,8 +217,11 @@ void layer_prepare(struct disk *disk)
 static void shut_down(const struct layer *layer)
 {
 	uint32_t how = EXT4_GOING_FLAGS_NOLOGFLUSH;
+	struct statfs st;
 
-	if (written(layer) >= SHUTDOWN_MIN_BYTES)
+	/* By what is used in it: what waits to be written is no block yet. */
+	if (fstatfs(layer->dir_fd, &st) == 0 &&
+	    (st.f_blocks - st.f_bfree) * DISK_BLOCK >= SHUTDOWN_MIN_BYTES)
 		(void)ioctl(layer->dir_fd, EXT4_IOC_SHUTDOWN, &how);
 }
 
@@ -232,6 +239,7 @@ void layer_close(struct disk *disk, struct layer *layer)
 		_exit(0);
 	}
 	close_fd(&layer->dir_fd);
+	close_fd(&layer->file_fd);
 	layer->state = LAYER_CLOSING;
 	if (layer->pid < 0)
 		layer_closed(disk, layer); /* slowly, by ourselves */

@@ -19,7 +19,7 @@
  *
  * See loop(4).
  *
- * #syscalls  openat mkdir renameat unlinkat ioctl close
+ * #syscalls  openat mkdir renameat unlinkat ioctl flock close
  */
 
 #include <errno.h>
@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,18 +47,31 @@ static void note_name(int number, uint64_t bytes, char buf[static 48])
 	(void)snprintf(buf, 48, "%d.%llu", number, (unsigned long long)bytes);
 }
 
+/*
+ * A note and its device come and go together: whoever saw the one without the
+ * other would remove it.
+ */
+static void lock(const struct loops *loops, int how)
+{
+	(void)flock(loops->dir_fd, how); /* of a directory: can't fail */
+}
+
 /* Return: 0 when it is gone, note and all, or -EBUSY. */
 static int remove_noted(const struct loops *loops, const char *note)
 {
 	int number = (int)strtol(note, NULL, 10);
+	int r = 0;
 
 	if (number < LOOP_FIRST || number > LOOP_LAST)
 		return 0; /* none of ours */
+	lock(loops, LOCK_EX);
 	if (ioctl(loops->control_fd, LOOP_CTL_REMOVE, number) < 0 &&
 	    errno == EBUSY)
-		return -EBUSY;
-	(void)unlinkat(loops->dir_fd, note, 0);
-	return 0;
+		r = -EBUSY;
+	else
+		(void)unlinkat(loops->dir_fd, note, 0);
+	lock(loops, LOCK_UN);
+	return r;
 }
 
 static void sweep(const struct loops *loops)
@@ -134,30 +148,37 @@ void loop_release(struct loops *loops, int number, uint64_t file_bytes)
 	/* Else loop_close() sweeps it. */
 }
 
-/* A number that only we have, noted. */
+/* Return: 0 when the number is now ours, noted; -EEXIST: another's. */
+static int add_number(const struct loops *loops, int number, uint64_t bytes)
+{
+	char note[48];
+	int fd, r = 0;
+
+	note_name(number, bytes, note);
+	fd = openat(loops->dir_fd, note,
+		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	(void)close(fd);
+	if (ioctl(loops->control_fd, LOOP_CTL_ADD, number) < 0) {
+		r = -errno;
+		(void)unlinkat(loops->dir_fd, note, 0);
+	}
+	return r;
+}
+
 static int add(struct loops *loops, uint64_t bytes)
 {
-	for (int i = LOOP_FIRST; i <= LOOP_LAST; i++) {
-		const int number = loops->next;
-		char note[48];
-		int fd;
+	int number, r = -EEXIST;
 
+	for (int i = LOOP_FIRST; r == -EEXIST && i <= LOOP_LAST; i++) {
+		number = loops->next;
 		loops->next = number == LOOP_LAST ? LOOP_FIRST : number + 1;
-		note_name(number, bytes, note);
-		fd = openat(loops->dir_fd, note,
-			    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (fd < 0 && errno != EEXIST)
-			return -errno;
-		if (fd < 0)
-			continue;
-		(void)close(fd);
-		if (ioctl(loops->control_fd, LOOP_CTL_ADD, number) >= 0)
-			return number;
-		(void)unlinkat(loops->dir_fd, note, 0);
-		if (errno != EEXIST)
-			return -errno;
+		lock(loops, LOCK_EX);
+		r = add_number(loops, number, bytes);
+		lock(loops, LOCK_UN);
 	}
-	return -EMFILE;
+	return r < 0 ? r : number;
 }
 
 /* @ret_fd keeps the device set up until somebody else does. */
@@ -209,8 +230,9 @@ int loop_attach(struct loops *loops, int file_fd, uint64_t file_bytes,
 			return number;
 		r = set_up(number, file_fd, ret_fd);
 		note_name(number, file_bytes, note);
-		if (r < 0)
-			(void)remove_noted(loops, note);
+		/* In use by another: it promises nothing any more. */
+		if (r < 0 && remove_noted(loops, note) < 0)
+			(void)rename_note(loops, number, file_bytes, 0);
 	} while (r == -EBUSY || r == -ENXIO || r == -ENOENT);
 	*ret_number = number;
 	return r;

@@ -11,8 +11,8 @@
  *             file systems are made here and only the kernel reads them.
  * Ownership:  layers live as long as their sandbox's mounts; this process
  *             holds a descriptor of each, so that it does the last close. When
- *             it dies the kernel closes them, only slower. When the broker
- *             dies it closes all and leaves.
+ *             it dies, or leaves since the broker has died, the kernel closes
+ *             them, only slower.
  * Threading:  one thread; a child per close.
  * Limits:     LAYERS_MAX.
  *
@@ -57,18 +57,29 @@ static int open_files(struct disk *disk, struct err *err)
 	struct statfs st;
 
 	if (mkdir(disk->path, 0700) < 0 && errno != EEXIST)
-		return err_set(err, ERR_INTERNAL, errno, "layer_dir '%.150s'",
-			       disk->path);
+		return err_set(err, ERR_UNSUPPORTED, errno,
+			       "layer_dir '%.150s'", disk->path);
 	disk->dir_fd = open(disk->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (disk->dir_fd < 0 || fstatfs(disk->dir_fd, &st) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "layer_dir '%.150s'",
-			       disk->path);
+		return err_set(err, ERR_UNSUPPORTED, errno,
+			       "layer_dir '%.150s'", disk->path);
 	if (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC)
 		return err_set(err, ERR_UNSUPPORTED, 0,
 			       "layer_dir '%.150s' lies in memory; a disk"
 			       " larger than half of memory needs one on disk",
 			       disk->path);
 	return 0;
+}
+
+/* First of all, so that no request is ever served with more. */
+static int confine_self(void)
+{
+	int r;
+
+	r = caps_keep(CAPS_BIT(CAP_SYS_ADMIN)); /* loop devices, mounts */
+	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		r = -errno;
+	return r < 0 ? r : seccomp_load(disk_filter, ARRAY_SIZE(disk_filter));
 }
 
 static int start(struct disk *disk, struct err *err)
@@ -86,14 +97,7 @@ static int start(struct disk *disk, struct err *err)
 	if (disk->signal_fd < 0)
 		return err_set(err, ERR_INTERNAL, errno, "signalfd");
 	r = open_files(disk, err);
-	if (r == 0)
-		r = loop_open(&disk->loops, err);
-	/* For loop devices and mounts. */
-	if (r == 0 && (caps_keep(CAPS_BIT(CAP_SYS_ADMIN)) < 0 ||
-		       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		       seccomp_load(disk_filter, ARRAY_SIZE(disk_filter)) < 0))
-		r = err_set(err, ERR_INTERNAL, errno, "drop privileges");
-	return r;
+	return r < 0 ? r : loop_open(&disk->loops, err);
 }
 
 static int send_closed(uint32_t number)
@@ -215,14 +219,16 @@ static void serve(struct disk *disk, const struct err *start_err)
 	}
 }
 
-/* Later requests find nobody, and the broker starts another of us. */
+/*
+ * Later requests find nobody, and the broker starts another of us. A layer
+ * that is still somebody's is left to the kernel, which closes it with its
+ * sandbox.
+ */
 static void stop(struct disk *disk)
 {
 	(void)shutdown(DISK_FD_BROKER, SHUT_RDWR);
-	for (unsigned int i = 0; i < LAYERS_MAX; i++) {
-		if (disk->layers[i].state == LAYER_USED)
-			layer_close(disk, &disk->layers[i]);
-	}
+	if (disk->spare)
+		layer_close(disk, disk->spare);
 	(void)reap(disk, 0);
 	loop_close(&disk->loops);
 }
@@ -242,6 +248,8 @@ int main(int argc, char **argv)
 			stderr);
 		return 2;
 	}
+	if (confine_self() < 0)
+		return 1;
 	disk.path = argv[1];
 	(void)start(&disk, &err);
 	serve(&disk, &err);

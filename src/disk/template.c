@@ -43,6 +43,11 @@
 /* ext4 holds a fiftieth back from everybody, at most this many blocks. */
 #define HELD_MAX 4096u
 
+#define TRIES_MAX 8
+
+/* ext4's own, and the directories that an overlay wants. */
+#define OWN_INODES 20u
+
 /* For the directories that an overlay wants in it. */
 #define OVERLAY_BLOCKS 6u
 
@@ -94,7 +99,7 @@ __attribute__((noreturn)) static void exec_mke2fs(int file_fd, uint32_t inodes)
 	/* None: the defaults that are built in. */
 	char *const envp[] = { (char[]){ "MKE2FS_CONFIG=/nonexistent" }, NULL };
 
-	(void)snprintf(count, sizeof(count), "%u", inodes);
+	(void)snprintf(count, sizeof(count), "%u", inodes + OWN_INODES);
 	if (dup2(file_fd, 3) < 0 || close_range(4, ~0u, 0) < 0)
 		_exit(127);
 	(void)execve(MKE2FS, (char *const *)(uintptr_t)argv, envp);
@@ -127,17 +132,24 @@ static int count_free(int file_fd, uint64_t *ret_blocks)
 	return 0;
 }
 
+uint64_t template_overhead(uint32_t inodes)
+{
+	return ((uint64_t)inodes + OWN_INODES) * INODE_BYTES +
+	       64ull * DISK_BLOCK;
+}
+
 /*
  * A file system with room for just so many bytes. What ext4 needs for itself
- * is known once it is made, so the second try fits.
+ * is known once it is made, so the second try mostly fits. Where one block
+ * more begins another group it never does: then a little more is left free,
+ * but never less than was asked for.
  */
 static int make_template(const struct disk *disk, struct template *made)
 {
-	uint64_t blocks = (made->bytes + (uint64_t)made->inodes * INODE_BYTES) /
-				  DISK_BLOCK +
-			  64;
+	uint64_t blocks =
+		(made->bytes + template_overhead(made->inodes)) / DISK_BLOCK;
 
-	for (unsigned int i = 0; i < 4; i++) {
+	for (unsigned int i = 0; i < TRIES_MAX; i++) {
 		uint64_t held = blocks / 50 < HELD_MAX ? blocks / 50 : HELD_MAX;
 		uint64_t wanted =
 			made->bytes / DISK_BLOCK + held + OVERLAY_BLOCKS;
@@ -149,13 +161,15 @@ static int make_template(const struct disk *disk, struct template *made)
 			r = count_free(fd, &free_blocks);
 		if (r < 0)
 			return r;
-		if (i == 3 || (free_blocks >= wanted &&
-			       free_blocks - wanted <= SLACK_BLOCKS)) {
+		if (free_blocks >= wanted &&
+		    (free_blocks - wanted <= SLACK_BLOCKS || i >= 2)) {
 			made->file_bytes = blocks * DISK_BLOCK;
 			made->fd = take_fd(&fd);
 			return 0;
 		}
 		blocks += wanted - free_blocks; /* may well be negative */
+		if (i >= 2)
+			blocks += SLACK_BLOCKS << i;
 	}
 	return -EIO;
 }

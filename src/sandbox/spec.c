@@ -327,6 +327,7 @@ static void copy_path(char to[VOLUME_PATH_MAX + 1], const char *path)
 int spec_add_volume(struct spec *spec, const char *in_source,
 		    const char *in_target, bool read_only, struct err *err)
 {
+	char target[VOLUME_PATH_MAX + 1] = ""; /* nothing behind the NUL */
 	struct broker_volume *volume;
 	int r;
 
@@ -338,6 +339,13 @@ int spec_add_volume(struct spec *spec, const char *in_source,
 	r = check_target(in_target, err);
 	if (r < 0)
 		return r;
+	copy_path(target, in_target);
+	for (unsigned int i = 0; i < spec->num_volumes; i++) {
+		if (strcmp(spec->volumes[i].target, target) == 0)
+			return err_set(err, ERR_INVALID, 0,
+				       "volume target '%s': is given twice",
+				       in_target);
+	}
 	if (spec->num_volumes == VOLUMES_MAX)
 		return err_set(err, ERR_INVALID, 0,
 			       "volumes: must be at most %d", VOLUMES_MAX);
@@ -349,7 +357,7 @@ int spec_add_volume(struct spec *spec, const char *in_source,
 	volume += spec->num_volumes++;
 	memset(volume, 0, sizeof(*volume));
 	copy_path(volume->source, in_source);
-	copy_path(volume->target, in_target);
+	memcpy(volume->target, target, sizeof(target));
 	if (read_only)
 		volume->flags |= VOLUME_READ_ONLY;
 	return 0;

@@ -43,22 +43,30 @@ uint64_t server_now_ms(const struct server *server)
 	return uv_now(server->loop);
 }
 
+#define LOG_PREFIX "osbd: "
+#define LOG_PREFIX_LEN (sizeof(LOG_PREFIX) - 1)
+
 void server_log(const char *fmt, ...)
 {
 	char line[1024];
 	va_list ap;
+	size_t len;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
+	n = vsnprintf(line + LOG_PREFIX_LEN, sizeof(line) - LOG_PREFIX_LEN - 1,
+		      fmt, ap);
 	va_end(ap);
 	if (n < 0)
 		return;
-	/* One write, one line, whatever the text holds. */
+	memcpy(line, LOG_PREFIX, LOG_PREFIX_LEN);
+	len = strlen(line);
 	for (char *p = line; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
-	(void)dprintf(STDERR_FILENO, "osbd: %s\n", line);
+	line[len++] = '\n';
+	/* One write, one line; dprintf(3) would want to seek first. */
+	(void)!write(STDERR_FILENO, line, len);
 }
 
 static struct sock_filter osbd_filter[] = {

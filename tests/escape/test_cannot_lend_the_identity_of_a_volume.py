@@ -58,3 +58,36 @@ def test_whoever_owns_it(daemon, folder, owner):
     )
     assert done.out == "sandbox:sandbox\n", done
     assert os.stat(f"{folder}/new").st_uid == owner
+
+
+# vfs_cap_data: version 2, or 3 with a root id, effective; CAP_SETUID.
+CAPABILITY = """
+path = "%s/of%d" % (sys.argv[1], os.getuid())
+open(path, "w").close()
+root = sys.argv[2]
+data = struct.pack("<IIIII", 0x02000001, 1 << 7, 0, 0, 0)
+if root != "none":
+    data = struct.pack("<IIIIII", 0x03000001, 1 << 7, 0, 0, 0, int(root))
+attempt(os.setxattr, path, "security.capability", data)
+worked()
+"""
+
+
+@pytest.mark.parametrize("owner", [0, 1000, 12345])
+@pytest.mark.parametrize("root", ["none", "0", "1000"])
+def test_a_file_capability(daemon, folder, owner, root):
+    """Control: without a writable volume root may set it, for inside only."""
+    os.chown(folder, owner, owner)
+    if root == "none":
+        control = attack.inside(
+            daemon, CAPABILITY, ["/tmp", root], user="root"
+        )
+        assert control.worked, control
+    for user in ("root", "sandbox"):
+        got = attack.inside(
+            daemon, CAPABILITY, ["/v", root], user=user,
+            options=["--volume", f"{folder}:/v"],
+        )  # fmt: skip
+        assert got.refused, got
+    for name in os.listdir(folder):
+        assert "security.capability" not in os.listxattr(f"{folder}/{name}")

@@ -10,6 +10,8 @@ import subprocess
 import threading
 import time
 
+import pytest
+
 import procs
 
 BIG = ("--disk", "1Gi", "--memory", "128Mi")
@@ -200,3 +202,70 @@ def test_without_loop_devices_it_is_refused_in_one_line(service):
     assert done.code == 125, done
     assert "lies in memory" in done.err and len(done.err.splitlines()) == 1
     os.rmdir("/dev/shm/osb-test-layers")
+
+
+@pytest.mark.parametrize("size", [250000000, 131 << 20, (128 << 20) + 4096])
+def test_it_is_never_less_than_asked_for(daemon, size):
+    done = daemon.run(
+        "--disk", str(size), "--memory", "4Mi", "--", "stat", "-f", "-c",
+        "%a %S", "/",
+    )  # fmt: skip
+    blocks, block_size = map(int, done.out.split())
+    assert 0 <= blocks * block_size - size // 4096 * 4096 < 8 << 20, done
+
+
+@pytest.mark.parametrize("memory", ["128Mi", "4Mi"], ids=["memory", "disk"])
+def test_the_least_of_inodes_is_enough_for_as_many(daemon, memory):
+    script = (
+        "import os\n"
+        "try:\n"
+        "    for n in range(100): os.mknod(f'/workspace/{n}')\n"
+        "except OSError as e: print(e.errno, n)\n"
+    )
+    done = daemon.python(
+        script, "--disk", "16Mi", "--memory", memory, "--inodes", "16"
+    )
+    errno, count = map(int, done.out.split())
+    # A directory that is copied up to be written to takes one too.
+    assert errno == 28 and 14 <= count <= 48, done
+
+
+def test_what_can_never_fit_is_refused_at_once(daemon):
+    for size in ("15Ti", "1024Ti"):
+        done = daemon.run("--disk", size, *BIG[2:], "--", "true")
+        assert "the host's disk has no room" in done.err, done
+        assert done.seconds < 1, "before a file system is made"
+
+
+def test_space_that_is_only_reserved_inside_stays_promised(daemon):
+    """Or two could be promised what the host has once."""
+    stat = os.statvfs("/var/lib")
+    part = int(stat.f_bavail * stat.f_frsize * 0.6)
+    with holder(daemon, str(part)) as box:
+        size = str(int(part * 0.9))
+        done = box.run("fallocate", "-l", size, "/workspace/x")
+        assert done.verdict["exit_code"] == 0, done.verdict
+        refused = daemon.run("--disk", str(part), *BIG[2:], "--", "true")
+        assert "the host's disk has no room" in refused.err, refused
+
+
+def test_an_osb_disk_that_hangs_harms_no_layer(service):
+    own = service("--private")
+    script = f"{DIRTY}; echo written; read line; cat x | wc -c"
+    running = own.popen(
+        "run", *BIG, "--", "sh", "-c", script,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert running.stdout.readline() == b"written\n"
+    (disk,) = [
+        pid
+        for pid in own.children("osb-disk")
+        if procs.parent(pid) == own.pid
+    ]
+    os.kill(disk, signal.SIGSTOP)
+    done = own.run("--disk", "2Gi", *BIG[2:], "--", "echo", "fine")
+    assert done.out == "fine\n" or "osb-disk" in done.err, done
+    procs.wait_for(lambda: not procs.is_alive(disk), 2, "it is given up")
+    out, _ = running.communicate(b"\n")
+    assert out == f"{100 << 20}\n".encode(), "the layer still works"
+    assert own.run(*BIG, "--", "echo", "again").out == "again\n"

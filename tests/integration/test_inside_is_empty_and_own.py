@@ -127,3 +127,7 @@ def test_tmp_and_shm_are_writable_and_the_system_is_not(daemon):
     assert daemon.sh(script).out == "x\n"
     script = "! touch /usr/x 2>/dev/null && ! touch /usr/bin/x 2>/dev/null"
     assert daemon.sh(script, "--user", "root").code == 0
+
+
+def test_the_hosts_disks_are_not_listed(daemon):
+    assert daemon.run("--", "cat", "/proc/partitions").out == ""

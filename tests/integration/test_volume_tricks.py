@@ -192,3 +192,21 @@ def test_a_file_system_that_never_answers_holds_up_nobody(
     assert done.seconds < 5
     assert own.run("--", "echo", "fine").out == "fine\n"
     own.stop()
+
+
+def refusal(daemon, path, *more):
+    volumes = [{"name": f"v{i}", "mountPath": target, "host": {"path": path}}
+               for i, target in enumerate(("/data", *more))]  # fmt: skip
+    reply = daemon.api().request(
+        "POST", "/v1/sandboxes", {**http_body(), "volumes": volumes}
+    )
+    assert reply.status == 400, reply
+    return reply.json()["code"]
+
+
+def test_each_refusal_has_its_code(daemon, places):
+    assert refusal(daemon, "/etc") == "VOLUME::HOST_PATH_NOT_ALLOWED"
+    missing = f"{places}/nowhere"
+    assert refusal(daemon, missing) == "VOLUME::HOST_PATH_NOT_FOUND"
+    assert refusal(daemon, f"{places}/good", "/data").startswith("VOLUME::")
+    assert refusal(daemon, f"{places}/good", "/data/").startswith("VOLUME::")

@@ -6,11 +6,12 @@
  * It is started when somebody first wants one, and leaves when none has been
  * there for a while, so a request that finds it gone starts another.
  *
- * #syscalls  dup2 fcntl execve close_range mkdir epoll_ctl
+ * #syscalls  kill dup2 fcntl execve close_range mkdir epoll_ctl
  */
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -60,8 +61,8 @@ static int disk_start(struct native *native)
 		       : 0;
 }
 
-/* What it had is closed by the kernel. */
-static void disk_gone(struct native *native)
+/* Once it is left alone it ends by itself, when it has closed what is left. */
+void disk_stop(struct native *native)
 {
 	struct disk *disk = &native->disk;
 
@@ -107,7 +108,7 @@ void disk_answered(struct native *native)
 
 	/* Nobody waits for a TAKEN here. */
 	if (receive(native, &msg, &fds) != -EAGAIN)
-		disk_gone(native);
+		disk_stop(native);
 }
 
 static int ask(struct native *native, const struct disk_take *take,
@@ -125,8 +126,11 @@ static int ask(struct native *native, const struct disk_take *take,
 			break;
 		r = domain_wait(native->disk.sock_fd, TAKE_TIMEOUT_MS);
 	}
+	/* Or it would go on, with layers that nobody knows of. */
+	if (r == -ETIMEDOUT)
+		(void)kill(native->disk.pid, SIGKILL);
 	if (r < 0)
-		disk_gone(native);
+		disk_stop(native);
 	return r;
 }
 
@@ -146,7 +150,7 @@ int disk_take(struct native *native, uint64_t bytes, uint32_t inodes,
 	if (r < 0 && r != -ETIMEDOUT) /* it was just leaving */
 		r = ask(native, &take, &msg, &fds);
 	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r, "start '%.150s'",
+		return err_set(err, ERR_UNAVAILABLE, -r, "ask '%.150s'",
 			       native->config.disk_path);
 	msg.msg[sizeof(msg.msg) - 1] = '\0';
 	if (msg.kind)
@@ -168,10 +172,4 @@ void disk_close(struct native *native, struct sandbox *sandbox)
 	/* A full queue: again at the next native_reap(). */
 	if (fdpass_send(native->disk.sock_fd, &msg, sizeof(msg), NULL, 0) == 0)
 		sandbox->layer_closing = true;
-}
-
-void disk_stop(struct native *native)
-{
-	/* It ends on its own, when it has closed what is left. */
-	disk_gone(native);
 }

@@ -29,6 +29,9 @@
 /* In <run>/m: where the layer of the sandbox being made is attached. */
 #define LAYER_DIR "layer"
 
+/* What the layer and the overlay need for themselves. */
+#define OWN_INODES 9u
+
 int layer_open(struct native *native)
 {
 	native->layer_fd = -1;
@@ -46,7 +49,8 @@ int layer_in_memory(uint64_t bytes, uint32_t inodes, int *ret_mnt_fd)
 
 	(void)snprintf(size_text, sizeof(size_text), "%llu",
 		       (unsigned long long)bytes);
-	(void)snprintf(inodes_text, sizeof(inodes_text), "%u", inodes);
+	(void)snprintf(inodes_text, sizeof(inodes_text), "%u",
+		       inodes + OWN_INODES);
 	return mnt_new("tmpfs", options, ARRAY_SIZE(options),
 		       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, ret_mnt_fd);
 }

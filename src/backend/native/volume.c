@@ -105,14 +105,15 @@ static int open_allowed(const struct native_config *config,
 	int r;
 
 	if (fd < 0)
-		return err_set(err, ERR_INVALID, errno, "volume '%.150s'",
-			       op->source);
+		return err_set(err,
+			       errno == ENOENT ? ERR_NOT_FOUND : ERR_INVALID,
+			       errno, "volume '%.150s'", op->source);
 	r = real_name(fd, path, sizeof(path));
 	if (r < 0 || fstat(fd, &st) < 0)
 		return err_set(err, ERR_INVALID, r < 0 ? -r : errno,
 			       "volume '%.150s'", op->source);
 	if (!volume_policy_check(config, fd, path, op->read_only))
-		return err_set(err, ERR_INVALID, 0,
+		return err_set(err, ERR_DENIED, 0,
 			       "volume '%.50s' is not allowed; %s", op->source,
 			       config->private ? ALLOWED_PRIVATE
 					       : ALLOWED_ROOTS);
