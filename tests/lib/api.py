@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTTP API over a unix socket: requests, event streams, the exec socket."""
 
+import contextlib
 import http.client
 import json
 import socket
@@ -240,7 +241,8 @@ class Api:
         received = b""
         with self.connect() as sock:
             sock.settimeout(seconds)
-            sock.sendall(data)
+            with contextlib.suppress(BrokenPipeError):
+                sock.sendall(data)  # the answer may come before its end
             try:
                 while chunk := sock.recv(65536):
                     received += chunk

@@ -81,8 +81,9 @@ def brokers(socket):
         for pid in procs.all_pids()
         if procs.comm(pid) == "osb-broker" and str(socket) in procs.cmdline(pid)
     ]
-    # A child that is about to execute something else looks like its parent.
-    return [pid for pid in found if procs.parent(pid) not in found]
+    # A child that is about to execute something else looks like its parent;
+    # one that has ended meanwhile has none.
+    return [pid for pid in found if procs.parent(pid) not in [0, *found]]
 
 
 # Apart from sandboxes that somebody uses on this host meanwhile.
