@@ -173,6 +173,9 @@ static void a_domain_counts_what_it_sees(void **state)
 	sandbox_destroy(sandbox, NULL, NULL);
 	assert_int_equal(world.all.num, 1);
 	assert_int_equal(sandboxes_count(&world.all, "uid:1"), 0);
+	expect_destroy(world.create.id);
+	answer(world.destroy.tag, ERR_NONE);
+	assert_int_equal(world.all.num, 0);
 }
 
 static void a_refused_one_leaves_no_record(void **state)
