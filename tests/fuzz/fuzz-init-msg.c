@@ -103,7 +103,9 @@ static void check_setup(const struct setup *setup, size_t len,
 		return;
 	CHECK(setup->num_binds <= SETUP_BINDS_MAX && setup->pids > 0);
 	CHECK(len == SETUP_BYTES(setup->num_binds));
-	CHECK(num_fds == SETUP_NUM_FDS + setup->num_binds);
+	CHECK(setup->fds < 1u << SETUP_NUM_FDS);
+	CHECK(num_fds ==
+	      (unsigned int)__builtin_popcount(setup->fds) + setup->num_binds);
 	CHECK(strnlen(setup->hostname, 64) < 64);
 	for (uint32_t i = 0; i < setup->num_binds; i++) {
 		CHECK(setup->bind[i][0] == '/');
@@ -121,6 +123,7 @@ static void setup_in_words(struct fuzz *in)
 
 	CHECK(setup);
 	memcpy(setup->hostname, "box", sizeof("box"));
+	setup->fds = (1u << SETUP_NUM_FDS) - 1;
 	setup->pids = (uint32_t)strtoul(at, &at, 10);
 	setup->num_binds = (uint32_t)strtoul(at, &at, 10);
 	len = SETUP_BYTES(setup->num_binds) + strtoul(at, &at, 10);
