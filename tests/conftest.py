@@ -60,16 +60,8 @@ def daemon(shared_daemon):
 @pytest.fixture
 def service(nothing_left):
     """Make daemons of the test's own: service("--private", keys={...})."""
-    made = []
-
-    def make(*args, **kwargs):
-        new = osb.Service(*args, **kwargs)
-        made.append(new)
-        return new.start()
-
-    yield make
-    for one in made:
-        one.stop()
+    with osb.making(osb.Service) as make:
+        yield make
 
 
 @pytest.fixture

@@ -16,16 +16,8 @@ def programs():
 @pytest.fixture
 def hostile_service(nothing_left):
     """Make daemons: hostile_service("--private", take=..., lax=...)."""
-    made = []
-
-    def make(*args, **kwargs):
-        new = hostile.Service(*args, **kwargs)
-        made.append(new)
-        return new.start()
-
-    yield make
-    for one in made:
-        one.stop()
+    with osb.making(hostile.Service) as make:
+        yield make
 
 
 @pytest.fixture

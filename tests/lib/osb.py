@@ -5,6 +5,7 @@
         daemon.run("--timeout", "5s", "--", "echo", "hello").stdout
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -88,6 +89,21 @@ def brokers(socket):
 
 # Apart from sandboxes that somebody uses on this host meanwhile.
 CGROUP_PARENT = f"osb-test-{os.urandom(4).hex()}"
+
+
+@contextlib.contextmanager
+def making(kind):
+    """A function that starts daemons of some kind, ended with the block."""
+    made = []
+
+    def make(*args, **kwargs):
+        new = kind(*args, **kwargs)
+        made.append(new)
+        return new.start()
+
+    yield make
+    for one in made:
+        one.stop()
 
 
 # All that a domain has: a sandbox may hold one while the next is made.

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "backend/native/native.h"
+#include "backend/plan-position.h"
 #include "base/cleanup.h"
 
 struct host {
@@ -206,22 +207,13 @@ static void limits_reach_their_files(void **state)
 	assert_int_equal(limit("", "cpu.weight"), 150);
 }
 
-static unsigned int position(enum plan_kind kind)
-{
-	for (unsigned int i = 0; i < plan.num; i++) {
-		if (plan.ops[i].kind == kind)
-			return i;
-	}
-	fail_msg("no op of kind %d", kind);
-	return 0;
-}
-
 static void all_is_limited_before_init_is_set_up(void **state)
 {
 	(void)state;
 	for (size_t h = 0; h < ARRAY_SIZE(hosts); h++) {
 		make_plan(hosts[h].unified);
-		for (unsigned int i = position(PLAN_SETUP); i < plan.num; i++)
+		for (unsigned int i = plan_position(&plan, PLAN_SETUP);
+		     i < plan.num; i++)
 			assert_false(is_cgroup(&plan.ops[i]));
 	}
 }
@@ -233,7 +225,7 @@ static void a_unified_group_with_limits_below_holds_no_process(void **state)
 
 	(void)state;
 	make_plan(true);
-	clone = position(PLAN_CGROUP_CLONE);
+	clone = plan_position(&plan, PLAN_CGROUP_CLONE);
 	assert_string_equal(plan.ops[clone].dir, "i");
 	for (unsigned int i = 0; i < plan.num; i++) {
 		if (plan.ops[i].kind != PLAN_CGROUP_ENABLE)
@@ -242,7 +234,8 @@ static void a_unified_group_with_limits_below_holds_no_process(void **state)
 		if (*plan.ops[i].dir == '\0')
 			assert_true(i < clone);
 	}
-	assert_string_equal(plan.ops[position(PLAN_CGROUP_DELEGATE)].dir, "p");
+	assert_string_equal(
+		plan.ops[plan_position(&plan, PLAN_CGROUP_DELEGATE)].dir, "p");
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/plan.h"
+#include "backend/plan-position.h"
 
 static struct broker_create spec;
 static struct plan plan;
@@ -41,17 +41,6 @@ static void assert_refused(const char *word)
 	assert_non_null(strstr(err.msg, word));
 }
 
-/* Where the first op of a kind stands; fails when there is none. */
-static unsigned int position(enum plan_kind kind)
-{
-	for (unsigned int i = 0; i < plan.num; i++) {
-		if (plan.ops[i].kind == kind)
-			return i;
-	}
-	fail_msg("no op of kind %d", kind);
-	return 0;
-}
-
 static void the_defaults_are_accepted(void **state)
 {
 	struct err err = ERR_NULL;
@@ -71,15 +60,16 @@ static void every_wall_is_in_every_plan(void **state)
 	(void)state;
 	plan_make(&spec, &host, &plan);
 	for (size_t i = 0; i < sizeof(walls) / sizeof(walls[0]); i++)
-		(void)position(walls[i]);
+		(void)plan_position(&plan, walls[i]);
 }
 
 static void init_is_limited_before_it_is_set_up(void **state)
 {
 	(void)state;
 	plan_make(&spec, &host, &plan);
-	assert_true(position(PLAN_LAUNCH) < position(PLAN_LAUNCHED));
-	assert_int_equal(position(PLAN_READY), plan.num - 1);
+	assert_true(plan_position(&plan, PLAN_LAUNCH) <
+		    plan_position(&plan, PLAN_LAUNCHED));
+	assert_int_equal(plan_position(&plan, PLAN_READY), plan.num - 1);
 }
 
 static void limits_reach_their_mounts(void **state)
@@ -89,10 +79,12 @@ static void limits_reach_their_mounts(void **state)
 	spec.limits.shm_bytes = 5 << 20;
 	spec.limits.cpu_milli = 1500;
 	plan_make(&spec, &host, &plan);
-	assert_int_equal(plan.ops[position(PLAN_LAYER)].value, 10 << 20);
-	assert_int_equal(plan.ops[position(PLAN_SHM)].value, 5 << 20);
+	assert_int_equal(plan.ops[plan_position(&plan, PLAN_LAYER)].value,
+			 10 << 20);
+	assert_int_equal(plan.ops[plan_position(&plan, PLAN_SHM)].value,
+			 5 << 20);
 	/* 1.5 processors are seen as two. */
-	assert_int_equal(plan.ops[position(PLAN_SYS)].value, 2);
+	assert_int_equal(plan.ops[plan_position(&plan, PLAN_SYS)].value, 2);
 }
 
 static void no_more_processors_than_the_host_has(void **state)
@@ -100,7 +92,7 @@ static void no_more_processors_than_the_host_has(void **state)
 	(void)state;
 	spec.limits.cpu_milli = 64000;
 	plan_make(&spec, &host, &plan);
-	assert_int_equal(plan.ops[position(PLAN_SYS)].value, 4);
+	assert_int_equal(plan.ops[plan_position(&plan, PLAN_SYS)].value, 4);
 }
 
 static void limits_out_of_range_are_refused(void **state)
@@ -125,7 +117,7 @@ static void limits_out_of_range_are_refused(void **state)
 static const struct plan_op *made_layer(void)
 {
 	plan_make(&spec, &host, &plan);
-	return &plan.ops[position(PLAN_LAYER)];
+	return &plan.ops[plan_position(&plan, PLAN_LAYER)];
 }
 
 static void a_layer_that_memory_cannot_hold_is_on_disk(void **state)
@@ -183,7 +175,7 @@ static void volume_targets_spare_the_walls(void **state)
 	add_volume("/srv/data", "/workspace/in..put", VOLUME_READ_ONLY);
 	assert_int_equal(plan_check_spec(&spec, NULL), 0);
 	plan_make(&spec, &host, &plan);
-	assert_true(plan.ops[position(PLAN_VOLUME)].read_only);
+	assert_true(plan.ops[plan_position(&plan, PLAN_VOLUME)].read_only);
 }
 
 static void too_many_volumes_and_flags_are_refused(void **state)
