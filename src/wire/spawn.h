@@ -13,7 +13,8 @@ enum spawn_trust {
 };
 
 /**
- * spawn() - fork, and run @child in the new process; it must not return
+ * spawn() - fork, and run @child in the new process, which ends with 127 if
+ * that returns
  * @ret_sock_fd: our end, non-blocking: no child of ours may stop us
  *
  * The child has copies of all our descriptors, its end of the socket among

@@ -299,22 +299,24 @@ static int clean_block(const struct cgroup_host *host, const char *name)
 	return r;
 }
 
-void cgroup_block_clean(const struct cgroup_host *host, const char *parent,
-			uint32_t block)
+int cgroup_block_clean(const struct cgroup_host *host, const char *parent,
+		       uint32_t block)
 {
 	struct cgroup_host other = { .unified = host->unified };
 	char path[80], name[16];
+	int r;
 
 	if (strchr(parent, '/') || parent[0] == '.')
-		return; /* no name of ours */
+		return 0; /* no name of ours */
 	(void)snprintf(path, sizeof(path), "../%s", parent);
 	(void)snprintf(name, sizeof(name), "b%u", block);
 	for (unsigned int i = 0; i < PLAN_NUM_HIERARCHIES; i++)
 		other.fd[i] = openat(host->fd[i], path,
 				     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	(void)clean_block(&other, name);
+	r = clean_block(&other, name);
 	for (unsigned int i = 0; i < PLAN_NUM_HIERARCHIES; i++)
 		close_fd(&other.fd[i]);
+	return r;
 }
 
 static int make_block(const struct cgroup_host *host, const char *name,

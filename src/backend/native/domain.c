@@ -78,21 +78,21 @@ static int lease_try(uint32_t base, int *ret_fd)
  * had another than we: what runs there with these ids must end before they
  * are anybody else's.
  */
-static int take_over(const struct native *native, const struct domain *domain)
+static int take_over(const struct native *native, const struct domain *domain,
+		     struct err *err)
 {
 	const char *parent = native->config.cgroup_parent;
 	char former[sizeof(native->config.cgroup_parent)];
 	ssize_t n = pread(domain->lease_fd, former, sizeof(former) - 1, 0);
+	int r = n < 0 ? -errno : 0;
 
-	if (n < 0)
-		return -errno;
-	former[n] = '\0';
+	former[n > 0 ? n : 0] = '\0';
 	if (*former && strcmp(former, parent) != 0)
-		cgroup_block_clean(&native->cgroup, former, domain->block);
-	if (ftruncate(domain->lease_fd, 0) < 0 ||
-	    pwrite(domain->lease_fd, parent, strlen(parent), 0) < 0)
-		return -errno;
-	return 0;
+		r = cgroup_block_clean(&native->cgroup, former, domain->block);
+	if (r == 0 && (ftruncate(domain->lease_fd, 0) < 0 ||
+		       pwrite(domain->lease_fd, parent, strlen(parent), 0) < 0))
+		r = -errno;
+	return r < 0 ? err_set(err, ERR_INTERNAL, -r, "take a lease over") : 0;
 }
 
 static int lease_block(const struct native_config *config,
@@ -281,15 +281,12 @@ static int domain_open(struct native *native, const char *name,
 	r = lease_block(&native->config, domain, err);
 	if (r < 0)
 		return r;
-	r = take_over(native, domain);
-	if (r < 0) {
-		close_fd(&domain->lease_fd);
-		return err_set(err, ERR_INTERNAL, -r, "write a lease");
-	}
 	domain->state = DOMAIN_ALIVE;
 	(void)snprintf(domain->name, sizeof(domain->name), "%s", name);
-	r = cgroup_block_open(&native->cgroup, domain->block, domain->base,
-			      &domain->cgroup, err);
+	r = take_over(native, domain, err);
+	if (r == 0)
+		r = cgroup_block_open(&native->cgroup, domain->block,
+				      domain->base, &domain->cgroup, err);
 	if (r == 0)
 		r = start_launcher(native, domain, err);
 	if (r < 0)

@@ -260,8 +260,8 @@ int cgroup_block_enter(const struct cgroup_block *cgroup, pid_t pid);
 int cgroup_block_settle(const struct cgroup_host *host,
 			const struct cgroup_block *cgroup, pid_t pid);
 /* What another broker, which is dead, has left of it. */
-void cgroup_block_clean(const struct cgroup_host *host, const char *parent,
-			uint32_t block);
+int cgroup_block_clean(const struct cgroup_host *host, const char *parent,
+		       uint32_t block);
 void cgroup_block_close(const struct cgroup_host *host, uint32_t block,
 			struct cgroup_block *cgroup);
 int cgroup_remove(int parent_fd, const char *name);
