@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "sandbox/poller.h"
+#include "base/poller.h"
 
 struct broker_link;
 struct err;

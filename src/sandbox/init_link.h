@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sandbox/poller.h"
+#include "base/poller.h"
 #include "wire/init_msg.h"
 
 struct err;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "sandbox/poller.h"
+#include "base/poller.h"
 #include "sandbox/sandbox.h"
 #include "server/auth.h"
 #include "server/settings.h"

@@ -10,7 +10,7 @@
 
 #include <uv.h>
 
-#include "sandbox/poller.h"
+#include "base/poller.h"
 
 /** watch_new() - call @fn with POLLER_… events; NULL: no memory or bad fd */
 struct watch *watch_new(uv_loop_t *loop, int fd, unsigned int events,

@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include "sandbox/poller.h"
+#include "base/poller.h"
 
 #define FAKE_WATCHES 8
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * poller - what this folder asks of somebody's event loop
+ * poller - what a folder asks of somebody's event loop
  *
  * Keeps libuv (and any other loop) out of here; tests bring a poll(2) one.
  */
