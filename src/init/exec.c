@@ -44,7 +44,7 @@
 
 struct start {
 	struct request req;
-	int stdio[3];
+	int stdio[INIT_EXEC_FDS]; /* see request_streams() */
 	int pids_tasks_fd, memory_tasks_fd;
 	int files_fd;
 	struct confine confine;
@@ -256,12 +256,23 @@ static void begin(const struct init *init, struct exec *exec,
 	(void)!pwrite(init->memory_peak_fd, "0", 1, 0);
 }
 
+/* The pipes of a program whose output is logged. */
+static int open_output(struct exec *exec, struct start *start)
+{
+	if (!(start->req.head->flags & INIT_EXEC_LOG))
+		return 0;
+	return output_open(&exec->output, &start->stdio[3],
+			   start->req.head->log_max,
+			   &start->stdio[STDOUT_FILENO]);
+}
+
 /* Return: 0 with exec filled, or -errno with start->stage naming where. */
 static int start_program(struct init *init, struct start *start,
 			 struct exec *exec)
 {
 	int r;
 
+	output_init(&exec->output);
 	start->stage = INIT_STAGE_CONFINE;
 	r = ruleset_of(init, start->req.head->uid, &start->confine.ruleset_fd);
 	if (r < 0)
@@ -271,13 +282,18 @@ static int start_program(struct init *init, struct start *start,
 	if (r == 0) {
 		start->stage = INIT_STAGE_SPAWN;
 		begin(init, exec, start->req.head);
+		r = open_output(exec, start);
+	}
+	if (r == 0) {
 		exec->pid = spawn(start, exec);
 		r = exec->pid < 0 ? exec->pid : -start->sys;
 		if (exec->pid > 0 && start->sys)
 			(void)waitpid(exec->pid, NULL, __WALL); /* it told */
 	}
-	if (r < 0)
+	if (r < 0) {
+		output_close(&exec->output);
 		drop_cgroups(init, exec);
+	}
 	close_fd(&exec->tasks_fd);
 	return r;
 }
@@ -308,14 +324,10 @@ static int prepare(struct init *init, size_t len, int *fds,
 	start->confine.uid = start->req.head->uid;
 	start->confine.gid = start->req.head->gid;
 	start->confine.nofile = init->nofile;
-	return request_streams(start->req.head, fds, num_fds, start->stdio);
-}
-
-/* Who doesn't take an answer would wait for it, or not believe the next. */
-static void answer(struct init *init, const void *msg, size_t len)
-{
-	if (!serve_send(init, msg, len))
-		close_fd(&init->conn_fd);
+	r = request_streams(start->req.head, fds, num_fds, start->stdio);
+	for (unsigned int i = 0; r == 0 && i < num_fds; i++)
+		fds[i] = -1; /* start has them now */
+	return r;
 }
 
 void exec_start(struct init *init, size_t len, int *fds, unsigned int num_fds)
@@ -326,10 +338,14 @@ void exec_start(struct init *init, size_t len, int *fds, unsigned int num_fds)
 	struct init_started started = { .op = INIT_STARTED };
 	int r;
 
+	for (unsigned int i = 0; i < INIT_EXEC_FDS; i++)
+		start.stdio[i] = -1;
 	start.stage = INIT_STAGE_REQUEST;
 	r = exec ? prepare(init, len, fds, num_fds, &start) : -EAGAIN;
 	if (r == 0)
 		r = start_program(init, &start, exec);
+	for (unsigned int i = 0; i < INIT_EXEC_FDS; i++)
+		close_fd(&start.stdio[i]);
 	for (unsigned int i = 0; i < num_fds; i++)
 		close_fd(&fds[i]);
 	if (len >= sizeof(struct init_exec)) {
@@ -340,12 +356,12 @@ void exec_start(struct init *init, size_t len, int *fds, unsigned int num_fds)
 	if (r < 0) {
 		failed.stage = start.stage;
 		failed.sys = -r;
-		answer(init, &failed, sizeof(failed));
+		serve_must_send(init, &failed, sizeof(failed));
 		return;
 	}
 	exec->state = EXEC_RUNNING;
 	started.pid = exec->pid;
-	answer(init, &started, sizeof(started));
+	serve_must_send(init, &started, sizeof(started));
 }
 
 struct exec *exec_find(struct init *init, uint32_t id)
@@ -353,8 +369,8 @@ struct exec *exec_find(struct init *init, uint32_t id)
 	for (unsigned int i = 0; i < INIT_EXECS_MAX; i++) {
 		struct exec *exec = &init->execs[i];
 
-		if (exec->id == id &&
-		    (exec->state == EXEC_RUNNING || exec->state == EXEC_UNSENT))
+		if (exec->id == id && exec->state != EXEC_FREE &&
+		    exec->state != EXEC_LINGERING)
 			return exec;
 	}
 	return NULL;

@@ -10,6 +10,7 @@
  *   serve.c     role 2, then: connections, messages, deadlines, the loop
  *   request.c   what osbd may ask init to start
  *   exec.c      start one program in its cgroups
+ *   output.c    a program's output, to its log
  *   reap.c      statuses and counters
  *   verdict.c   why an exec ended
  *
@@ -20,6 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "init/output.h"
 #include "wire/init_msg.h"
 #include "wire/setup_msg.h"
 
@@ -28,12 +30,15 @@
  *                 are made ahead.
  * EXEC_RUNNING    the main process lives; pid and cgroup_fd are valid.
  * EXEC_UNSENT     the main process is reaped; result waits to be sent.
- * EXEC_LINGERING  result sent; processes left behind keep its cgroups.
+ * EXEC_SENT       ... was sent, and waits to be acknowledged.
+ * EXEC_LINGERING  result acknowledged; processes left behind keep its cgroups,
+ *                 and what they print is still logged.
  */
 enum exec_state {
 	EXEC_FREE,
 	EXEC_RUNNING,
 	EXEC_UNSENT,
+	EXEC_SENT,
 	EXEC_LINGERING,
 };
 
@@ -48,6 +53,7 @@ struct exec {
 	uint64_t started_us;
 	uint64_t deadline_us; /* CLOCK_BOOTTIME; 0: none */
 	uint64_t oom_kills;   /* counter at the start */
+	struct output output;
 	struct init_exited result;
 };
 
@@ -66,6 +72,8 @@ struct init {
 	bool ruleset_made[2];
 
 	int conn_fd, signal_fd, timer_fd;
+	uint64_t life_us;  /* CLOCK_BOOTTIME; when all ends; 0: never */
+	uint64_t timer_us; /* what timer_fd is set to */
 	struct exec execs[INIT_EXECS_MAX];
 	uint8_t msg[INIT_MSG_MAX];
 };
@@ -102,7 +110,7 @@ void exec_prepare(struct init *init);
 void exec_cgroup_name(const struct init *init, const struct exec *exec,
 		      char name[static 16]);
 
-/** exec_find() - by osbd's number, running or not yet reported; or NULL */
+/** exec_find() - by osbd's number, until it is acknowledged; or NULL */
 struct exec *exec_find(struct init *init, uint32_t id);
 
 /** exec_kill_tree() - SIGKILL to every process of it */
@@ -130,6 +138,10 @@ uint32_t verdict_of(uint32_t our_kill, int signal, uint32_t limits_hit);
 
 /** serve_send() - to osbd; false when it can't take it now */
 bool serve_send(struct init *init, const void *msg, size_t len);
+
+/** serve_must_send() - who doesn't take this would wait for it for ever, or
+ * not believe the next: it has to connect anew */
+void serve_must_send(struct init *init, const void *msg, size_t len);
 
 /** now_us() - CLOCK_BOOTTIME in microseconds */
 uint64_t now_us(void);

@@ -133,6 +133,8 @@ static void finish(struct init *init, struct exec *exec, int status)
 	memset(result, 0, sizeof(*result));
 	result->op = INIT_EXITED;
 	result->exec_id = exec->id;
+	output_drain(&exec->output);
+	result->truncated = exec->output.truncated;
 	read_usage(init, exec, result);
 	list_left(exec, result);
 	result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -141,9 +143,8 @@ static void finish(struct init *init, struct exec *exec, int status)
 		verdict_of(exec->our_kill, result->signal, result->limits_hit);
 	exec->pid = 0;
 	exec->deadline_us = 0;
-	exec->state = EXEC_UNSENT;
-	if (serve_send(init, result, sizeof(*result)))
-		exec->state = EXEC_LINGERING;
+	exec->state = serve_send(init, result, sizeof(*result)) ? EXEC_SENT
+								: EXEC_UNSENT;
 }
 
 void reap_children(struct init *init)
@@ -178,6 +179,8 @@ void reap_linger(struct init *init)
 		if (unlinkat(init->pids_fd, name, AT_REMOVEDIR) < 0 &&
 		    errno != ENOENT)
 			continue;
+		output_drain(&exec->output); /* its last words */
+		output_close(&exec->output);
 		close_fd(&exec->cgroup_fd);
 		exec->made = false;
 		exec->state = EXEC_FREE;

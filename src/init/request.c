@@ -4,13 +4,24 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 
 #include "base/rd.h"
 #include "wire/setup_msg.h"
 
 #define FLAGS_ALL                                                \
 	(INIT_EXEC_STDIN | INIT_EXEC_STDOUT | INIT_EXEC_STDERR | \
-	 INIT_EXEC_FILES)
+	 INIT_EXEC_FILES | INIT_EXEC_LOG | INIT_EXEC_INDEX)
+
+static bool check_log(const struct init_exec *head)
+{
+	const uint32_t direct = INIT_EXEC_STDOUT | INIT_EXEC_STDERR;
+
+	if (!(head->flags & INIT_EXEC_LOG))
+		return !(head->flags & INIT_EXEC_INDEX) && head->log_max == 0;
+	return !(head->flags & direct) && head->log_max > 0 &&
+	       head->log_max < INIT_INDEX_STDERR;
+}
 
 /*
  * The kernel takes an id of -1 for "leave it as it is": such a program would
@@ -20,7 +31,7 @@ static int check_head(const struct init_exec *head)
 {
 	if (head->argc == 0 || head->argc > INIT_ARGS_MAX ||
 	    head->envc > INIT_ARGS_MAX || head->reserved ||
-	    (head->flags & ~(uint32_t)FLAGS_ALL))
+	    (head->flags & ~(uint32_t)FLAGS_ALL) || !check_log(head))
 		return -EPROTO;
 	if (head->uid >= SLOT_IDS || head->gid >= SLOT_IDS ||
 	    head->wall_ms > INIT_WALL_MAX_MS)
@@ -56,17 +67,21 @@ int request_parse(void *in_msg, size_t len, struct request *ret_request)
 }
 
 int request_streams(const struct init_exec *head, const int *fds,
-		    unsigned int num_fds, int ret_stdio[static 3])
+		    unsigned int num_fds, int ret_fds[static INIT_EXEC_FDS])
 {
+	static const uint32_t flags[INIT_EXEC_FDS] = {
+		INIT_EXEC_STDIN, INIT_EXEC_STDOUT, INIT_EXEC_STDERR,
+		INIT_EXEC_LOG,   INIT_EXEC_INDEX,
+	};
 	unsigned int used = 0;
 
-	for (int i = 0; i < 3; i++) {
-		ret_stdio[i] = -1;
-		if (!(head->flags & (1u << i)))
+	for (unsigned int i = 0; i < INIT_EXEC_FDS; i++) {
+		ret_fds[i] = -1;
+		if (!(head->flags & flags[i]))
 			continue;
 		if (used == num_fds)
 			return -EPROTO;
-		ret_stdio[i] = fds[used++];
+		ret_fds[i] = fds[used++];
 	}
 	return used == num_fds ? 0 : -EPROTO;
 }

@@ -30,10 +30,11 @@ struct request {
 int request_parse(void *in_msg, size_t len, struct request *ret_request);
 
 /**
- * request_streams() - which descriptor is which standard stream
- * @ret_stdio: -1 where there is none
+ * request_streams() - which descriptor is which: stdin, stdout, stderr, the
+ * log, its index
+ * @ret_fds: -1 where there is none
  *
  * Return: 0, or -EPROTO when there are more or fewer than the flags say.
  */
 int request_streams(const struct init_exec *head, const int *fds,
-		    unsigned int num_fds, int ret_stdio[static 3]);
+		    unsigned int num_fds, int ret_fds[static INIT_EXEC_FDS]);

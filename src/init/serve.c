@@ -3,11 +3,11 @@
 /*
  * serve - the life of a sandbox's first process after setup
  *
- * One loop over four descriptors: the listening socket, osbd's connection,
- * signals, and a timer for the nearest deadline. One connection at a time;
+ * One loop over the listening socket, osbd's connection, signals, a timer for
+ * the nearest deadline, and the pipes of programs whose output is logged. One connection at a time;
  * the newest wins, so that a restarted osbd needs no permission of a dead one.
- * A result that can't be sent (no connection, full socket) stays with its
- * exec until it can: deadlines and statuses don't depend on osbd.
+ * A result stays with its exec until an osbd has acknowledged it: deadlines
+ * and statuses don't depend on one.
  *
  * Only a peer outside this pid namespace is served: its pid reads as 0 here.
  */
@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -48,24 +49,60 @@ bool serve_send(struct init *init, const void *msg, size_t len)
 	return r == 0;
 }
 
-static void send_results(struct init *init)
+void serve_must_send(struct init *init, const void *msg, size_t len)
+{
+	if (!serve_send(init, msg, len))
+		close_fd(&init->conn_fd);
+}
+
+/* What osbd hasn't heard yet, as far as it can take it. */
+static void send_news(struct init *init)
 {
 	for (unsigned int i = 0; i < INIT_EXECS_MAX; i++) {
 		struct exec *exec = &init->execs[i];
+		const struct init_head grew = { INIT_GREW, exec->id };
 
+		if (exec->state == EXEC_RUNNING && exec->output.grew)
+			exec->output.grew =
+				!serve_send(init, &grew, sizeof(grew));
 		if (exec->state == EXEC_UNSENT &&
 		    serve_send(init, &exec->result, sizeof(exec->result)))
-			exec->state = EXEC_LINGERING;
+			exec->state = EXEC_SENT;
 	}
 }
 
-static bool any_unsent(const struct init *init)
+static bool has_news(const struct init *init)
 {
 	for (unsigned int i = 0; i < INIT_EXECS_MAX; i++) {
-		if (init->execs[i].state == EXEC_UNSENT)
+		const struct exec *exec = &init->execs[i];
+
+		if (exec->state == EXEC_UNSENT ||
+		    (exec->state == EXEC_RUNNING && exec->output.grew))
 			return true;
 	}
 	return false;
+}
+
+/* A new osbd knows nothing of what an earlier one was told. */
+static void tell_all(struct init *init)
+{
+	const struct init_head synced = { .op = INIT_SYNCED };
+
+	for (unsigned int i = 0; i < INIT_EXECS_MAX; i++) {
+		struct exec *exec = &init->execs[i];
+		const struct init_started started = {
+			.op = INIT_STARTED,
+			.exec_id = exec->id,
+			.pid = exec->pid,
+		};
+
+		if (exec->state == EXEC_RUNNING)
+			serve_must_send(init, &started, sizeof(started));
+		else if (exec->state == EXEC_SENT)
+			exec->state = EXEC_UNSENT;
+	}
+	send_news(init);
+	serve_must_send(init, &synced, sizeof(synced));
 }
 
 static void accept_newest(struct init *init)
@@ -81,7 +118,7 @@ static void accept_newest(struct init *init)
 		return;
 	close_fd(&init->conn_fd);
 	init->conn_fd = take_fd(&fd);
-	send_results(init);
+	tell_all(init);
 }
 
 static void kill_exec(struct init *init, const struct init_kill *msg)
@@ -110,6 +147,23 @@ static void kill_exec(struct init *init, const struct init_kill *msg)
 	}
 }
 
+static void acknowledge(struct init *init, const struct init_head *msg)
+{
+	struct exec *exec = exec_find(init, msg->exec_id);
+
+	if (exec && exec->state == EXEC_SENT)
+		exec->state = EXEC_LINGERING;
+}
+
+static void set_life(struct init *init, const struct init_life *msg)
+{
+	if (msg->left_ms > INIT_WALL_MAX_MS)
+		return;
+	init->life_us = msg->left_ms ? now_us() + msg->left_ms * 1000 : 0;
+	/* Can't fail: a valid signal, or none. */
+	(void)prctl(PR_SET_PDEATHSIG, msg->keep ? 0 : SIGKILL, 0, 0, 0);
+}
+
 static void receive(struct init *init)
 {
 	struct fdset fds auto_clean(fdset_close) = FDSET_NULL;
@@ -130,33 +184,58 @@ static void receive(struct init *init)
 		fds.num = 0;
 	} else if (len == sizeof(struct init_kill) && *op == INIT_KILL) {
 		kill_exec(init, (const void *)init->msg);
+	} else if (len == sizeof(struct init_head) && *op == INIT_ACK) {
+		acknowledge(init, (const void *)init->msg);
+	} else if (len == sizeof(struct init_life) && *op == INIT_LIFE) {
+		set_life(init, (const void *)init->msg);
 	}
+}
+
+static void note_next(uint64_t *next_us, uint64_t at_us)
+{
+	if (at_us && (!*next_us || at_us < *next_us))
+		*next_us = at_us;
+}
+
+static void set_timer(struct init *init, uint64_t at_us)
+{
+	struct itimerspec spec = { 0 };
+
+	if (init->timer_us == at_us)
+		return;
+	init->timer_us = at_us;
+	spec.it_value.tv_sec = (time_t)(at_us / 1000000);
+	spec.it_value.tv_nsec = (long)(at_us % 1000000) * 1000;
+	(void)timerfd_settime(init->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
 /* Ends whatever is over its time; arms the timer for the next. */
 static void check_deadlines(struct init *init)
 {
-	struct itimerspec spec = { 0 };
 	uint64_t now = now_us();
 	uint64_t next = 0;
 
+	if (init->life_us && init->life_us <= now)
+		_exit(0); /* and the kernel ends all others with us */
+	note_next(&next, init->life_us);
 	for (unsigned int i = 0; i < INIT_EXECS_MAX; i++) {
 		struct exec *exec = &init->execs[i];
 
-		if (exec->state != EXEC_RUNNING || !exec->deadline_us)
+		if (exec->state == EXEC_FREE)
 			continue;
-		if (exec->deadline_us <= now) {
+		if (exec->output.later_us > now)
+			note_next(&next, exec->output.later_us);
+		if (exec->state != EXEC_RUNNING)
+			continue;
+		if (exec->deadline_us && exec->deadline_us <= now) {
 			if (!exec->our_kill)
 				exec->our_kill = VERDICT_WALL_TIMEOUT;
 			exec->deadline_us = 0;
 			exec_kill_tree(exec);
-		} else if (!next || exec->deadline_us < next) {
-			next = exec->deadline_us;
 		}
+		note_next(&next, exec->deadline_us);
 	}
-	spec.it_value.tv_sec = (time_t)(next / 1000000);
-	spec.it_value.tv_nsec = (long)(next % 1000000) * 1000;
-	(void)timerfd_settime(init->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
+	set_timer(init, next);
 }
 
 static void drain(int fd)
@@ -167,45 +246,88 @@ static void drain(int fd)
 		continue;
 }
 
+/* A pipe that somebody waits for, and where it is. */
+struct source {
+	struct output *output;
+	unsigned int i;
+};
+
+enum {
+	POLL_LISTEN,
+	POLL_SIGNAL,
+	POLL_TIMER,
+	POLL_CONN,
+	POLL_FIXED,
+	POLL_MAX = POLL_FIXED + OUTPUT_STREAMS * INIT_EXECS_MAX
+};
+
+/* Return: how many there are. */
+static unsigned int list_pipes(struct init *init, struct pollfd *pfds,
+			       struct source *sources)
+{
+	unsigned int num = POLL_FIXED;
+	uint64_t now = now_us();
+
+	for (unsigned int e = 0; e < INIT_EXECS_MAX; e++) {
+		struct output *output = &init->execs[e].output;
+
+		if (init->execs[e].state == EXEC_FREE || output->later_us > now)
+			continue;
+		for (unsigned int i = 0; i < OUTPUT_STREAMS; i++) {
+			if (output->pipe_fd[i] < 0)
+				continue;
+			pfds[num] = (struct pollfd){ output->pipe_fd[i], POLLIN,
+						     0 };
+			sources[num++] = (struct source){ output, i };
+		}
+	}
+	return num;
+}
+
 static void serve(struct init *init)
 {
-	bool had_deadline = false;
+	static struct pollfd pfds[POLL_MAX];
+	static struct source sources[POLL_MAX];
 
 	for (;;) {
-		struct pollfd pfds[4] = {
-			{ .fd = init->listen_fd, .events = POLLIN },
-			{ .fd = init->signal_fd, .events = POLLIN },
-			{ .fd = init->timer_fd, .events = POLLIN },
-			{ .fd = init->conn_fd, .events = POLLIN },
-		};
+		unsigned int num = list_pipes(init, pfds, sources);
 
 		/* Who connects will soon want to run something. */
 		if (init->conn_fd >= 0)
 			exec_prepare(init);
-		if (any_unsent(init))
-			pfds[3].events |= POLLOUT;
-		if (poll(pfds, ARRAY_SIZE(pfds), -1) < 0) {
+		pfds[POLL_LISTEN] =
+			(struct pollfd){ init->listen_fd, POLLIN, 0 };
+		pfds[POLL_SIGNAL] =
+			(struct pollfd){ init->signal_fd, POLLIN, 0 };
+		pfds[POLL_TIMER] = (struct pollfd){ init->timer_fd, POLLIN, 0 };
+		pfds[POLL_CONN] = (struct pollfd){ init->conn_fd, POLLIN, 0 };
+		if (has_news(init))
+			pfds[POLL_CONN].events |= POLLOUT;
+		if (poll(pfds, num, -1) < 0) {
 			if (errno == EINTR)
 				continue;
 			_exit(1); /* better lost than spinning */
 		}
-		if (pfds[3].revents & (POLLIN | POLLHUP | POLLERR)) {
-			receive(init);
-			had_deadline = true;
+		for (unsigned int i = POLL_FIXED; i < num; i++) {
+			if (pfds[i].revents)
+				output_pump(sources[i].output, sources[i].i,
+					    now_us());
 		}
-		if (pfds[3].revents & POLLOUT)
-			send_results(init);
-		if (pfds[0].revents)
+		if (pfds[POLL_CONN].revents & (POLLIN | POLLHUP | POLLERR))
+			receive(init);
+		if (pfds[POLL_LISTEN].revents)
 			accept_newest(init);
-		if (pfds[2].revents)
+		if (pfds[POLL_TIMER].revents) {
 			drain(init->timer_fd);
-		if (pfds[1].revents) {
+			init->timer_us = 0; /* it is over */
+		}
+		if (pfds[POLL_SIGNAL].revents) {
 			drain(init->signal_fd);
 			reap_children(init);
 		}
-		if (had_deadline || pfds[2].revents)
-			check_deadlines(init);
-		had_deadline = false;
+		check_deadlines(init);
+		if (has_news(init))
+			send_news(init);
 		reap_linger(init);
 	}
 }

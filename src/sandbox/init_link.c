@@ -30,7 +30,8 @@
 #include "wire/fdpass.h"
 
 #define MESSAGES_PER_CALL 32            /* then others get their turn */
-#define STRAYS_MAX (2 * INIT_EXECS_MAX) /* more is a flood */
+#define STRAYS_MAX (4 * INIT_EXECS_MAX) /* more is a flood */
+#define ACKS_MAX (2 * INIT_EXECS_MAX)
 
 struct exec {
 	struct exec *next;
@@ -39,6 +40,8 @@ struct exec {
 	const struct exec_ops *ops;
 	void *ctx;
 	bool started;
+	bool logged;   /* init waits for an acknowledgement */
+	bool attached; /* ... and it was not this link that started it */
 	struct init_kill kill; /* op 0: nothing waits to be sent */
 };
 
@@ -50,6 +53,10 @@ struct init_link {
 	unsigned int num_strays; /* messages about execs we don't know */
 	unsigned int num_execs;
 	struct exec *execs;
+	bool synced;           /* init has told what it knew before us */
+	struct init_life life; /* op 0: nothing waits to be sent */
+	unsigned int num_acks; /* that wait to be sent */
+	uint32_t acks[ACKS_MAX];
 	bool dispatching; /* a callback may be running: don't free */
 	bool closed;      /* ... but do so afterwards */
 };
@@ -87,12 +94,25 @@ static void break_link(struct init_link *link)
 }
 
 /*
- * Results that init couldn't deliver to an earlier connection: a few, once.
- * An init that keeps talking about nothing would keep us busy for ever.
+ * What an earlier link has left that nobody takes up: a few, once. An init
+ * that keeps talking about nothing would keep us busy for ever.
  */
 static int take_stray(struct init_link *link)
 {
 	return ++link->num_strays > STRAYS_MAX ? -EBADMSG : 0;
+}
+
+/* Nobody hears of it any more, so it isn't to run. */
+static int end_stray(struct init_link *link, uint32_t id)
+{
+	const struct init_kill kill = {
+		.op = INIT_KILL,
+		.exec_id = id,
+		.how = INIT_KILL_TREE,
+	};
+	int r = take_stray(link);
+
+	return r < 0 ? r : fdpass_send(link->fd, &kill, sizeof(kill), NULL, 0);
 }
 
 static int take_started(struct init_link *link,
@@ -101,7 +121,7 @@ static int take_started(struct init_link *link,
 	struct exec *exec = *find_exec(link, in_msg->exec_id);
 
 	if (!exec)
-		return take_stray(link);
+		return end_stray(link, in_msg->exec_id);
 	if (exec->started || in_msg->pid <= 0)
 		return -EBADMSG;
 	exec->started = true;
@@ -116,7 +136,8 @@ static int take_failed(struct init_link *link, const struct init_failed *in_msg)
 
 	if (!*at)
 		return take_stray(link);
-	if ((*at)->started || in_msg->stage < INIT_STAGE_REQUEST ||
+	if ((*at)->started || (*at)->attached ||
+	    in_msg->stage < INIT_STAGE_REQUEST ||
 	    in_msg->stage >= INIT_NUM_STAGES || in_msg->sys < 0)
 		return -EBADMSG;
 	exec = take_exec(link, at);
@@ -148,9 +169,11 @@ static int take_exited(struct init_link *link, struct init_exited *in_msg)
 	struct exec **at = find_exec(link, in_msg->exec_id);
 	struct exec *exec auto_free = NULL;
 
+	if (!*at || !(*at)->logged)
+		init_link_ack(link, in_msg->exec_id);
 	if (!*at)
 		return take_stray(link);
-	if (!(*at)->started || !is_possible(in_msg))
+	if (!((*at)->started || (*at)->attached) || !is_possible(in_msg))
 		return -EBADMSG;
 	if (in_msg->num_left > INIT_LEFT_MAX)
 		in_msg->num_left = INIT_LEFT_MAX;
@@ -161,8 +184,42 @@ static int take_exited(struct init_link *link, struct init_exited *in_msg)
 	return 0;
 }
 
+static int take_grew(struct init_link *link, const struct init_head *in_msg)
+{
+	struct exec *exec = *find_exec(link, in_msg->exec_id);
+
+	if (!exec)
+		return take_stray(link);
+	if (!exec->logged || !(exec->started || exec->attached))
+		return -EBADMSG;
+	exec->ops->grew(exec->ctx);
+	return 0;
+}
+
+/* What was to be taken up and isn't there is lost. */
+static int take_synced(struct init_link *link)
+{
+	struct exec **at = &link->execs;
+
+	if (link->synced)
+		return -EBADMSG;
+	link->synced = true;
+	while (*at) {
+		if (!(*at)->attached || (*at)->started) {
+			at = &(*at)->next;
+			continue;
+		}
+		struct exec *exec auto_free = take_exec(link, at);
+
+		exec->ops->lost(exec->ctx);
+		at = &link->execs; /* the callback may have changed them */
+	}
+	return 0;
+}
+
 union in_msg {
 	uint32_t op;
+	struct init_head head;
 	struct init_started started;
 	struct init_failed failed;
 	struct init_exited exited;
@@ -178,6 +235,10 @@ static int take_message(struct init_link *link, union in_msg *msg, size_t len)
 		return take_failed(link, &msg->failed);
 	if (msg->op == INIT_EXITED && len == sizeof(msg->exited))
 		return take_exited(link, &msg->exited);
+	if (msg->op == INIT_GREW && len == sizeof(msg->head))
+		return take_grew(link, &msg->head);
+	if (msg->op == INIT_SYNCED && len == sizeof(msg->head))
+		return take_synced(link);
 	return -EBADMSG;
 }
 
@@ -203,9 +264,37 @@ static void receive(struct init_link *link)
 	}
 }
 
-/* Kills that found the socket full. */
-static void send_kills(struct init_link *link)
+static bool send_acks(struct init_link *link)
 {
+	while (link->num_acks > 0) {
+		const struct init_head ack = {
+			.op = INIT_ACK,
+			.exec_id = link->acks[link->num_acks - 1],
+		};
+
+		if (fdpass_send(link->fd, &ack, sizeof(ack), NULL, 0) ==
+		    -EAGAIN)
+			return false;
+		link->num_acks--;
+	}
+	return true;
+}
+
+static bool send_life(struct init_link *link)
+{
+	if (link->life.op &&
+	    fdpass_send(link->fd, &link->life, sizeof(link->life), NULL, 0) ==
+		    -EAGAIN)
+		return false;
+	link->life.op = 0;
+	return true;
+}
+
+/* What found the socket full. */
+static void send_waiting(struct init_link *link)
+{
+	if (!send_life(link) || !send_acks(link))
+		return;
 	for (struct exec *exec = link->execs; exec; exec = exec->next) {
 		if (exec->kill.op == 0)
 			continue;
@@ -223,7 +312,7 @@ static void on_ready(void *ctx, unsigned int events)
 
 	link->dispatching = true;
 	if (events & POLLER_WRITE)
-		send_kills(link);
+		send_waiting(link);
 	if (events & POLLER_READ)
 		receive(link);
 	link->dispatching = false;
@@ -314,6 +403,7 @@ static int put_exec(struct buf *msg, uint32_t id, const struct exec_spec *spec)
 		.argc = spec->argv->num,
 		.envc = spec->env->num,
 		.wall_ms = spec->wall_ms,
+		.log_max = spec->log_max,
 	};
 
 	if (spec->argv->num + spec->env->num > INIT_ARGS_MAX)
@@ -323,6 +413,27 @@ static int put_exec(struct buf *msg, uint32_t id, const struct exec_spec *spec)
 	buf_add(msg, buf_data(&spec->argv->bytes), buf_len(&spec->argv->bytes));
 	buf_add(msg, buf_data(&spec->env->bytes), buf_len(&spec->env->bytes));
 	return msg->failed ? -E2BIG : 0;
+}
+
+static struct exec *exec_new(struct init_link *link, uint32_t id,
+			     const struct exec_ops *ops, void *ctx)
+{
+	struct exec *exec = calloc(1, sizeof(*exec));
+
+	if (!exec)
+		return NULL;
+	exec->link = link;
+	exec->id = id;
+	exec->ops = ops;
+	exec->ctx = ctx;
+	return exec;
+}
+
+static void add_exec(struct init_link *link, struct exec *exec)
+{
+	exec->next = link->execs;
+	link->execs = exec;
+	link->num_execs++;
 }
 
 int init_link_exec(struct init_link *link, const struct exec_spec *spec,
@@ -346,23 +457,71 @@ int init_link_exec(struct init_link *link, const struct exec_spec *spec,
 			       "arguments and environment together are over "
 			       "%u bytes or %d strings",
 			       INIT_MSG_MAX, INIT_ARGS_MAX);
-	exec = calloc(1, sizeof(*exec));
+	exec = exec_new(link, ++link->last_exec_id, ops, ctx);
 	if (!exec)
 		return err_set(err, ERR_INTERNAL, ENOMEM, "start a program");
+	exec->logged = spec->flags & INIT_EXEC_LOG;
 	r = fdpass_send(link->fd, buf_data(&msg), buf_len(&msg), spec->fds,
 			spec->num_fds);
 	if (r < 0)
 		return err_set(err, ERR_UNAVAILABLE, -r,
 			       "send to the sandbox's init");
-	exec->link = link;
-	exec->id = ++link->last_exec_id;
-	exec->ops = ops;
-	exec->ctx = ctx;
-	exec->next = link->execs;
-	link->execs = exec;
-	link->num_execs++;
+	add_exec(link, exec);
 	*ret_exec = take_ptr(exec);
 	return 0;
+}
+
+int init_link_attach(struct init_link *link, uint32_t id,
+		     const struct exec_ops *ops, void *ctx,
+		     struct exec **ret_exec, struct err *err)
+{
+	struct exec *exec;
+
+	if (link->fd < 0 || link->num_execs >= INIT_EXECS_MAX ||
+	    *find_exec(link, id))
+		return err_set(err, ERR_UNAVAILABLE, 0, "take up a program");
+	exec = exec_new(link, id, ops, ctx);
+	if (!exec)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "take up a program");
+	exec->logged = exec->attached = true;
+	add_exec(link, exec);
+	*ret_exec = exec;
+	return 0;
+}
+
+uint32_t exec_id(const struct exec *exec)
+{
+	return exec->id;
+}
+
+static void wait_for_room(struct init_link *link)
+{
+	link->poller->set(link->watch, POLLER_READ | POLLER_WRITE);
+}
+
+void init_link_ack(struct init_link *link, uint32_t id)
+{
+	if (link->fd < 0)
+		return;
+	/* Init must be deaf: whoever connects next hears of it again. */
+	if (link->num_acks == ACKS_MAX)
+		return;
+	link->acks[link->num_acks++] = id;
+	if (!send_acks(link))
+		wait_for_room(link);
+}
+
+void init_link_life(struct init_link *link, bool keep, uint64_t left_ms)
+{
+	if (link->fd < 0)
+		return;
+	link->life = (struct init_life){
+		.op = INIT_LIFE,
+		.keep = keep,
+		.left_ms = left_ms,
+	};
+	if (!send_life(link))
+		wait_for_room(link);
 }
 
 void exec_kill(struct exec *exec, enum init_kill_how how, int signal)
@@ -383,5 +542,5 @@ void exec_kill(struct exec *exec, enum init_kill_how how, int signal)
 	if (fdpass_send(link->fd, &kill, sizeof(kill), NULL, 0) != -EAGAIN)
 		return;
 	exec->kill = kill;
-	link->poller->set(link->watch, POLLER_READ | POLLER_WRITE);
+	wait_for_room(link);
 }

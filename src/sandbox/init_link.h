@@ -7,6 +7,11 @@
  * An exec is told about by callbacks: started or failed first, then exited;
  * or lost at any time, when the link breaks. failed, exited and lost are
  * final: the exec is freed after them. A callback may close the link.
+ *
+ * An exec with a log (INIT_EXEC_LOG) outlives the link: the next one takes it
+ * up with init_link_attach(), and init keeps its result until
+ * init_link_ack(). Others are of no use without their pipes: what an earlier
+ * link has left of them is ended.
  */
 
 #include <stdbool.h>
@@ -26,6 +31,8 @@ struct exec_ops {
 	/* Checked: enums in range, names terminated, num_left bounded. */
 	void (*exited)(void *ctx, const struct init_exited *exited);
 	void (*lost)(void *ctx);
+	/* There is more in its log. Only for those that have one. */
+	void (*grew)(void *ctx);
 };
 
 struct exec_spec {
@@ -35,7 +42,9 @@ struct exec_spec {
 	const char *cwd;
 	const struct strv *argv;
 	const struct strv *env;
-	int fds[3]; /* in the order of the flags; stay the caller's */
+	uint64_t log_max;       /* with INIT_EXEC_LOG */
+	int fds[INIT_EXEC_FDS]; /* in the order of the flags; stay the
+				   caller's */
 	unsigned int num_fds;
 };
 
@@ -72,6 +81,32 @@ bool init_link_broken(const struct init_link *link);
 int init_link_exec(struct init_link *link, const struct exec_spec *spec,
 		   const struct exec_ops *ops, void *ctx,
 		   struct exec **ret_exec, struct err *err);
+
+/**
+ * init_link_attach() - take up an exec of an earlier link
+ * @id: its exec_id()
+ *
+ * Before the loop gets its turn with a new link. Callbacks as for a new exec;
+ * lost, too, when init doesn't know it.
+ */
+int init_link_attach(struct init_link *link, uint32_t id,
+		     const struct exec_ops *ops, void *ctx,
+		     struct exec **ret_exec, struct err *err);
+
+/** exec_id() - what init knows it by */
+uint32_t exec_id(const struct exec *exec);
+
+/** init_link_ack() - the result of an exec with a log is kept elsewhere now */
+void init_link_ack(struct init_link *link, uint32_t id);
+
+/**
+ * init_link_life() - how long the sandbox may live
+ * @keep:    whether it outlives broker and osbd
+ * @left_ms: from now; 0: for ever
+ *
+ * Sent now, or as soon as the socket takes it.
+ */
+void init_link_life(struct init_link *link, bool keep, uint64_t left_ms);
 
 /** exec_kill() - sent now, or as soon as the socket takes it; no answer */
 void exec_kill(struct exec *exec, enum init_kill_how how, int signal);

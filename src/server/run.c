@@ -350,7 +350,7 @@ int run_start(struct server *server, struct sandbox *sandbox,
 		(spec->has_stdin ? INIT_EXEC_STDIN : 0) |
 		(spec->no_output ? 0 : INIT_EXEC_STDOUT | INIT_EXEC_STDERR) |
 		(spec->is_files ? INIT_EXEC_FILES : 0);
-	memcpy(exec_spec.fds, far.fd, sizeof(exec_spec.fds));
+	memcpy(exec_spec.fds, far.fd, sizeof(far.fd));
 	exec_spec.num_fds = far.num;
 	r = sandbox_exec(sandbox, &exec_spec, &exec_ops, run, &run->exec, err);
 	if (r < 0)

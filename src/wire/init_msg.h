@@ -12,7 +12,14 @@
  * passes their far ends to the program and keeps none. So output reaches osbd
  * without a hop, and a full pipe stops the program, not init. osbd must read
  * what is left in its pipes after INIT_EXITED: a process left running may
- * hold them open, so EOF need not come.
+ * hold them open, so EOF need not come. Such an exec ends with its osbd.
+ *
+ * With INIT_EXEC_LOG the pipes are init's, and what comes is appended to a
+ * file of osbd's: such an exec goes on without osbd. INIT_GREW says that there
+ * is more to read; the file's length is how much.
+ *
+ * A new connection first hears of all that init still knows: INIT_STARTED per
+ * running exec, INIT_EXITED per result that nobody acknowledged, INIT_SYNCED.
  */
 
 #include <stdint.h>
@@ -28,9 +35,13 @@
 enum init_op {
 	INIT_EXEC = 2,    /* struct init_exec + strings + fds */
 	INIT_KILL = 4,    /* struct init_kill */
+	INIT_ACK = 6,     /* struct init_head: its result is kept by others */
+	INIT_LIFE = 8,    /* struct init_life */
 	INIT_STARTED = 1, /* struct init_started */
 	INIT_FAILED = 3,  /* struct init_failed: the program never ran */
 	INIT_EXITED = 5,  /* struct init_exited: the last word on an exec */
+	INIT_GREW = 7,    /* struct init_head: its log has become longer */
+	INIT_SYNCED = 9,  /* struct init_head, no exec: all was told */
 };
 
 enum init_exec_flag {
@@ -38,7 +49,20 @@ enum init_exec_flag {
 	INIT_EXEC_STDOUT = 1 << 1, /* /dev/null; in this order */
 	INIT_EXEC_STDERR = 1 << 2,
 	INIT_EXEC_FILES = 1 << 3, /* run osb-files instead of argv[0] */
+	INIT_EXEC_LOG = 1 << 4,   /* an fd to append output to comes along,
+				     instead of stdout and stderr... */
+	INIT_EXEC_INDEX = 1 << 5, /* ...and one for which bytes are whose; else
+				     both streams are one pipe */
 };
+
+#define INIT_EXEC_FDS 5 /* at most, in the order of their flags */
+
+/*
+ * The index is a list of these, one per change from one stream to the other:
+ * the offset in the log where it begins, and in the highest bit which it is.
+ * The first byte of a log is stdout's if nothing else is said.
+ */
+#define INIT_INDEX_STDERR (1ull << 63)
 
 /*
  * Followed by strings, each with its NUL: cwd, then argc arguments, then envc
@@ -54,6 +78,8 @@ struct init_exec {
 	uint32_t reserved; /* 0 */
 	uint64_t wall_ms;  /* whole tree is killed then; 0: no limit; at most
 			      INIT_WALL_MAX_MS */
+	uint64_t log_max;  /* bytes; what comes beyond is dropped; over 0 with
+			      INIT_EXEC_LOG, else 0 */
 };
 
 enum init_kill_how {
@@ -67,6 +93,21 @@ struct init_kill {
 	uint32_t exec_id;
 	uint32_t how;
 	int32_t signal;
+};
+
+struct init_head {
+	uint32_t op;
+	uint32_t exec_id;
+};
+
+/*
+ * How long the sandbox may live. At first it ends with the broker and has no
+ * other end.
+ */
+struct init_life {
+	uint32_t op;
+	uint32_t keep;    /* 1: it outlives the broker, 0: it doesn't */
+	uint64_t left_ms; /* from now; 0: for ever; at most INIT_WALL_MAX_MS */
 };
 
 struct init_started {
@@ -130,6 +171,8 @@ struct init_exited {
 	uint64_t
 		peak_memory_bytes; /* of the sandbox's payload since the start */
 	uint32_t peak_pids;
-	uint32_t num_left; /* may exceed INIT_LEFT_MAX */
+	uint32_t num_left;  /* may exceed INIT_LEFT_MAX */
+	uint32_t truncated; /* 1: there was more output than log_max */
+	uint32_t reserved;
 	struct init_left left[INIT_LEFT_MAX];
 };

@@ -38,7 +38,8 @@ static void check_request(const void *msg, size_t len)
 	CHECK(head->envc <= INIT_ARGS_MAX);
 	CHECK(head->uid < SLOT_IDS && head->gid < SLOT_IDS);
 	CHECK(head->wall_ms <= UINT64_MAX / 2000);
-	CHECK((head->flags >> 4) == 0 && head->reserved == 0);
+	CHECK((head->flags >> 6) == 0 && head->reserved == 0);
+	CHECK((head->log_max > 0) == !!(head->flags & INIT_EXEC_LOG));
 	CHECK(strlen(request.cwd) < PATH_MAX);
 	at = check_string(request.cwd, at, end);
 	for (uint32_t i = 0; i < head->argc; i++)
@@ -51,10 +52,10 @@ static void check_request(const void *msg, size_t len)
 
 static void check_streams(unsigned int num_fds)
 {
-	static const int fds[4] = { 10, 11, 12, 13 };
-	unsigned int want =
-		(unsigned int)__builtin_popcount(request.head->flags & 7);
-	int stdio[3];
+	static const int fds[] = { 10, 11, 12, 13, 14 };
+	unsigned int want = (unsigned int)__builtin_popcount(
+		request.head->flags & ~(uint32_t)INIT_EXEC_FILES);
+	int stdio[INIT_EXEC_FDS];
 	int r;
 
 	num_fds %= ARRAY_SIZE(fds) + 1;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "init/request.h"
 #include "wire/setup_msg.h"
 
@@ -102,7 +103,7 @@ static void descriptors_go_where_the_flags_say(void **state)
 	const struct init_exec head = { .flags = INIT_EXEC_STDIN |
 						 INIT_EXEC_STDERR };
 	const int fds[] = { 7, 8, 9 };
-	int stdio[3];
+	int stdio[INIT_EXEC_FDS];
 
 	(void)state;
 	assert_int_equal(request_streams(&head, fds, 2, stdio), 0);
@@ -111,6 +112,51 @@ static void descriptors_go_where_the_flags_say(void **state)
 	assert_int_equal(stdio[2], 8);
 	assert_int_equal(request_streams(&head, fds, 1, stdio), -EPROTO);
 	assert_int_equal(request_streams(&head, fds, 3, stdio), -EPROTO);
+}
+
+static void a_log_comes_behind_the_streams(void **state)
+{
+	const struct init_exec head = { .flags = INIT_EXEC_STDIN |
+						 INIT_EXEC_LOG |
+						 INIT_EXEC_INDEX };
+	const int fds[] = { 7, 8, 9 };
+	int stdio[INIT_EXEC_FDS];
+
+	(void)state;
+	assert_int_equal(request_streams(&head, fds, 3, stdio), 0);
+	assert_int_equal(stdio[0], 7);
+	assert_int_equal(stdio[1], -1);
+	assert_int_equal(stdio[3], 8);
+	assert_int_equal(stdio[4], 9);
+}
+
+static void a_log_takes_the_place_of_the_streams(void **state)
+{
+	static const struct {
+		uint32_t flags;
+		uint64_t log_max;
+		int want;
+	} cases[] = {
+		{ INIT_EXEC_LOG, 1, 0 },
+		{ INIT_EXEC_LOG | INIT_EXEC_INDEX | INIT_EXEC_STDIN, 1, 0 },
+		{ INIT_EXEC_LOG, 0, -EPROTO },
+		{ INIT_EXEC_LOG, INIT_INDEX_STDERR, -EPROTO },
+		{ INIT_EXEC_LOG | INIT_EXEC_STDOUT, 1, -EPROTO },
+		{ INIT_EXEC_LOG | INIT_EXEC_STDERR, 1, -EPROTO },
+		{ INIT_EXEC_INDEX, 0, -EPROTO },
+		{ 0, 1, -EPROTO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct init_exec head = plain;
+
+		head.flags = cases[i].flags;
+		head.log_max = cases[i].log_max;
+		assert_int_equal(parse(&head, plain_strings,
+				       sizeof(plain_strings)),
+				 cases[i].want);
+	}
 }
 
 int main(void)
@@ -122,6 +168,8 @@ int main(void)
 		cmocka_unit_test(a_time_that_would_wrap_is_refused),
 		cmocka_unit_test(unknown_flags_are_refused),
 		cmocka_unit_test(descriptors_go_where_the_flags_say),
+		cmocka_unit_test(a_log_comes_behind_the_streams),
+		cmocka_unit_test(a_log_takes_the_place_of_the_streams),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
