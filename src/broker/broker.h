@@ -49,6 +49,7 @@ struct broker_options {
 	char osbd_config[PATH_MAX]; /* empty: DEFAULT_OSBD_CONFIG, if any */
 	char osbd_path[PATH_MAX];
 	char idle_exit[16]; /* seconds for osbd; empty: stays */
+	bool keep;          /* sandboxes, when we are told to end */
 	int ready_fd;       /* -1: nobody waits */
 };
 
@@ -64,6 +65,7 @@ struct broker {
 	struct native native;
 	struct front front;
 	int run_dir_fd; /* locked */
+	int state_fd;   /* osbd's */
 	int listen_fd, key_fd, osbd_config_fd, signal_fd;
 	bool listening; /* the socket bears its name */
 	bool stop;
@@ -87,7 +89,7 @@ void table_gone(void *arg, const char *id);
 int front_start(struct broker *broker, struct err *err);
 
 /**
- * front_died() - reap osbd; its sandboxes go with it
+ * front_died() - reap osbd, and start it again
  *
  * Return: 0 when it was started again, or a positive: it left in good order,
  * or -errno: it keeps dying, or gave up.

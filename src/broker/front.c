@@ -7,8 +7,7 @@
  * capability and no way to gain one; it is executed by descriptor, so that
  * its user needs no access to where it is installed. One that breaks the
  * channel, or doesn't read what it asked for, is killed. When it dies it is
- * started again and its sandboxes are destroyed, since nobody could find
- * them. Three deaths within a second of a start, and the broker gives up; at
+ * started again and told which sandboxes there are. Three deaths within a second of a start, and the broker gives up; at
  * once when osbd says that it can't read what somebody wrote for it.
  *
  * #syscalls  wait4 kill pidfd_open dup2 fcntl setsockopt execveat chdir
@@ -72,6 +71,7 @@ static void exec_osbd(void *arg, int sock_fd)
 		{ lift(broker->native.sandboxes_fd), OSBD_FD_SANDBOXES },
 		{ lift(broker->key_fd), OSBD_FD_KEYS },
 		{ lift(broker->osbd_config_fd), OSBD_FD_CONFIG },
+		{ lift(broker->state_fd), OSBD_FD_STATE },
 	};
 	int exec_fd = lift(open(options->osbd_path, O_PATH | O_CLOEXEC));
 	const char *argv[8] = { "osbd" };
@@ -142,7 +142,6 @@ int front_died(struct broker *broker, struct err *err)
 	bool left = front->state == FRONT_LEAVING;
 
 	front_end(front);
-	native_destroy_all(&broker->native);
 	memset(broker->waiters, 0, sizeof(broker->waiters));
 	if (left)
 		return 1;

@@ -8,10 +8,10 @@
  * Input from: osbd over a SOCK_SEQPACKET pair (hostile); launchers and inits
  *             (a pid and an errno each); broker.conf and options (root's).
  * Ownership:  parent and reaper of osbd, osb-disk, launchers and every sandbox.
- *             When it dies the kernel ends launchers and sandboxes
- *             (PR_SET_PDEATHSIG), the others leave at the end of their
- *             channels, and the next holder of its id blocks removes their
- *             cgroups.
+ *             When it dies the kernel ends launchers, and sandboxes that
+ *             nobody has asked to keep (PR_SET_PDEATHSIG); the others leave
+ *             at the end of their channels. The next broker of its run
+ *             directory adopts what lives on.
  * Threading:  one thread, one request at a time; never blocks on osbd.
  * Limits:     NATIVE_SANDBOXES_MAX, BROKER_MSG_MAX.
  *
@@ -51,6 +51,7 @@
 #define DEFAULT_CONFIG "/etc/opensandbox/broker.conf"
 #define DEFAULT_OSBD_CONFIG "/etc/opensandbox/osbd.conf"
 #define DEFAULT_RUN_DIR "/run/opensandbox"
+#define DEFAULT_STATE_DIR "/var/lib/opensandbox"
 
 /* How soon to ask again for cgroups that the kernel still holds. */
 #define RETRY_MS 10
@@ -63,7 +64,8 @@
 static const char usage[] =
 	"usage: osb-broker [--config FILE] [--run-dir DIR] [--socket PATH]\n"
 	"                  [--idle-exit TIME] [--api-key-file FILE]\n"
-	"                  [--osbd-config FILE] [--ready-fd N] [--private]\n"
+	"                  [--osbd-config FILE] [--state-dir DIR] [--keep]\n"
+	"                  [--ready-fd N] [--private]\n"
 	"\n"
 	"Runs sandboxes for osbd, which it starts. Needs root.\n"
 	"\n"
@@ -73,6 +75,9 @@ static const char usage[] =
 	"  --idle-exit TIME     leave after so long without work: 30s, 5m\n"
 	"  --api-key-file FILE  a line NAME:KEY each; default: no keys\n"
 	"  --osbd-config FILE   default " DEFAULT_OSBD_CONFIG ", if it exists\n"
+	"  --state-dir DIR      default " DEFAULT_STATE_DIR ",\n"
+	"                       or RUN_DIR/state of another --run-dir\n"
+	"  --keep               leave sandboxes running when it is told to end\n"
 	"  --ready-fd N         say there 'ready', or what went wrong\n"
 	"  --private            for one user: socket for the owner only\n";
 
@@ -125,6 +130,7 @@ static int set_ready_fd(struct broker_options *options, const char *text)
 struct arguments {
 	char config[PATH_MAX];
 	char run_dir[PATH_MAX];
+	char state_dir[PATH_MAX];
 	bool private;
 };
 
@@ -135,6 +141,7 @@ enum {
 	OPT_IDLE,
 	OPT_KEYS,
 	OPT_OSBD,
+	OPT_STATE,
 	OPT_READY
 };
 
@@ -154,6 +161,8 @@ static int set_option(struct broker_options *options, struct arguments *args,
 		return copy_path(options->key_file, value);
 	case OPT_OSBD:
 		return copy_path(options->osbd_config, value);
+	case OPT_STATE:
+		return copy_path(args->state_dir, value);
 	case OPT_READY:
 		return set_ready_fd(options, value);
 	default:
@@ -164,7 +173,7 @@ static int set_option(struct broker_options *options, struct arguments *args,
 static int parse_options(int argc, char **argv, struct broker_options *options,
 			 struct arguments *args, struct err *err)
 {
-	int help = 0, private = 0, which, index;
+	int help = 0, private = 0, keep = 0, which, index;
 	const struct option long_options[] = {
 		{ "config", required_argument, NULL, OPT_CONFIG },
 		{ "run-dir", required_argument, NULL, OPT_RUN_DIR },
@@ -172,7 +181,9 @@ static int parse_options(int argc, char **argv, struct broker_options *options,
 		{ "idle-exit", required_argument, NULL, OPT_IDLE },
 		{ "api-key-file", required_argument, NULL, OPT_KEYS },
 		{ "osbd-config", required_argument, NULL, OPT_OSBD },
+		{ "state-dir", required_argument, NULL, OPT_STATE },
 		{ "ready-fd", required_argument, NULL, OPT_READY },
+		{ "keep", no_argument, &keep, 1 },
 		{ "private", no_argument, &private, 1 },
 		{ "help", no_argument, &help, 1 },
 		{ NULL, 0, NULL, 0 },
@@ -195,6 +206,7 @@ static int parse_options(int argc, char **argv, struct broker_options *options,
 		exit(0);
 	}
 	args->private = private;
+	options->keep = keep;
 	return optind == argc ? 0
 			      : err_set(err, ERR_INVALID, 0,
 					"'%.100s': see osb-broker --help",
@@ -373,6 +385,36 @@ static int open_run_dir(struct broker *broker, struct native_config *config,
 	return resolve_run_dir(broker, config, err);
 }
 
+/*
+ * What osbd keeps there is its own business, and nobody else's: it gets a
+ * directory of its own, by descriptor, so that those above need not let it in.
+ */
+static int open_state_dir(struct broker *broker, struct arguments *args,
+			  const struct native_config *config, struct err *err)
+{
+	char *path = args->state_dir;
+	int dir_fd auto_fd = -1;
+	int fd;
+
+	if (!*path && args->run_dir[0])
+		(void)snprintf(path, PATH_MAX, "%.4000s/state", args->run_dir);
+	else if (!*path)
+		(void)copy_path(path, DEFAULT_STATE_DIR);
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return err_set(err, ERR_INVALID, errno, "make '%.150s'", path);
+	dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0 ||
+	    (mkdirat(dir_fd, "osbd", 0700) < 0 && errno != EEXIST))
+		return err_set(err, ERR_INVALID, errno, "use '%.150s'", path);
+	fd = openat(dir_fd, "osbd",
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fchown(fd, config->osbd_uid, config->osbd_gid) < 0)
+		return err_set(err, ERR_INVALID, errno, "own '%.150s/osbd'",
+			       path);
+	broker->state_fd = fd;
+	return 0;
+}
+
 /* It can't itself. @path is empty when the user has named none. */
 static int open_for_osbd(char *path, const char *standard, int *ret_fd,
 			 struct err *err)
@@ -422,8 +464,7 @@ static int confine_self(struct err *err)
 	return 0;
 }
 
-static int start(struct broker *broker, const struct arguments *args,
-		 struct err *err)
+static int start(struct broker *broker, struct arguments *args, struct err *err)
 {
 	static struct native_config config; /* 100 kB of paths */
 	int r;
@@ -438,6 +479,8 @@ static int start(struct broker *broker, const struct arguments *args,
 		r = raise_nofile(err);
 	if (r == 0)
 		r = open_run_dir(broker, &config, err);
+	if (r == 0)
+		r = open_state_dir(broker, args, &config, err);
 	if (r == 0)
 		r = open_signals(broker, err);
 	if (r == 0)
@@ -540,7 +583,9 @@ static void stop(struct broker *broker)
 	if (broker->listening && broker->front.state != FRONT_LEAVING)
 		(void)unlink(broker->options.socket_path);
 	front_end(&broker->front);
-	native_close(&broker->native);
+	/* What runs waits for the next broker of this run directory. */
+	if (!broker->options.keep || broker->native.num_live == 0)
+		native_close(&broker->native);
 }
 
 static int fail(struct broker *broker, const struct err *err)
@@ -565,6 +610,7 @@ int main(int argc, char **argv)
 		.key_fd = -1,
 		.osbd_config_fd = -1,
 		.run_dir_fd = -1,
+		.state_fd = -1,
 	};
 	static struct arguments args;
 	struct err err = ERR_NULL;

@@ -35,10 +35,24 @@ static void refuse(struct broker *broker, uint32_t tag, const char *why)
 	answer(broker, tag, &err);
 }
 
+static void send_event(struct broker *broker, enum broker_op op, const char *id)
+{
+	struct broker_event event = { .op = op };
+
+	memcpy(event.id, id, sizeof(event.id));
+	front_send(&broker->front, &event, sizeof(event));
+}
+
+static void send_have(void *arg, const char *id)
+{
+	send_event(arg, BROKER_HAVE, id);
+}
+
 static void answer_hello(struct broker *broker, const void *in_msg)
 {
 	const struct broker_hello *in = in_msg;
 
+	native_each(&broker->native, send_have, broker);
 	broker->front.state = FRONT_READY;
 	answer(broker, in->tag, NULL);
 	ready_say(broker, "ready\n");
@@ -150,7 +164,6 @@ void table_answer(struct broker *broker, const void *in_msg, size_t len)
 void table_gone(void *arg, const char *id)
 {
 	struct broker *broker = arg;
-	struct broker_event event = { .op = BROKER_GONE };
 	bool asked = false;
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(broker->waiters); i++) {
@@ -162,8 +175,6 @@ void table_gone(void *arg, const char *id)
 		waiter->used = false;
 		asked = true;
 	}
-	if (asked)
-		return;
-	memcpy(event.id, id, sizeof(event.id));
-	front_send(&broker->front, &event, sizeof(event));
+	if (!asked)
+		send_event(broker, BROKER_GONE, id);
 }

@@ -83,6 +83,7 @@ struct launcher {
 	int proc_fd; /* /proc, kept: maps are written through it */
 	int home_fd; /* our own network namespace */
 	ino_t host_net;
+	bool has_view; /* LAUNCHER_FD_VIEW came along */
 	unsigned int num_spare;
 	int spare[NETNS_SPARE];
 	int slot_net_fd[DOMAIN_SLOTS]; /* 0: none; never a standard stream */
@@ -104,6 +105,10 @@ static int isolate_mounts(struct launcher *l)
 	if (stat("/proc/self/ns/net", &st) < 0)
 		return -errno;
 	l->host_net = st.st_ino;
+	/* While we have a right over it: it is of the domain's former userns. */
+	if (l->has_view && (setns(LAUNCHER_FD_VIEW, CLONE_NEWCGROUP) < 0 ||
+			    close(LAUNCHER_FD_VIEW) < 0))
+		return -errno;
 	if (unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -errno;
@@ -148,7 +153,7 @@ static int isolate_net(struct launcher *l)
 	int r;
 
 	/* The broker has put us where sandboxes shall see their root. */
-	if (unshare(CLONE_NEWNET | CLONE_NEWCGROUP) < 0)
+	if (unshare(CLONE_NEWNET | (l->has_view ? 0 : CLONE_NEWCGROUP)) < 0)
 		return -errno;
 	l->home_fd = openat(l->proc_fd, "self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (l->home_fd < 0)
@@ -390,6 +395,7 @@ int launcher_main(char **argv)
 	/* Every sandbox sees this command line as its PID 1's. */
 	memset(argv[1], 0, strlen(argv[1]));
 	memset(argv[2], 0, strlen(argv[2]));
+	launcher.has_view = fcntl(LAUNCHER_FD_VIEW, F_GETFD) >= 0;
 	r = isolate_mounts(&launcher);
 	if (r == 0)
 		r = isolate_user(base);

@@ -120,12 +120,14 @@ static int take_message(struct broker_link *link, void *msg, size_t len)
 	memcpy(&op, msg, sizeof(op));
 	if (op == BROKER_ANSWER && len == sizeof(struct broker_answer))
 		return take_answer(link, msg);
-	if (op == BROKER_GONE && len == sizeof(*event) &&
-	    event->id[SANDBOX_ID_LEN] == '\0') {
+	if ((op != BROKER_GONE && op != BROKER_HAVE) || len != sizeof(*event) ||
+	    event->id[SANDBOX_ID_LEN] != '\0')
+		return -EBADMSG;
+	if (op == BROKER_GONE)
 		link->ops->gone(link->ctx, event->id);
-		return 0;
-	}
-	return -EBADMSG;
+	else
+		link->ops->have(link->ctx, event->id);
+	return 0;
 }
 
 static void receive(struct broker_link *link)

@@ -22,6 +22,8 @@ typedef void (*broker_answer_fn)(void *ctx, const struct err *err);
 
 struct broker_link_ops {
 	void (*gone)(void *ctx, const char *id); /* a sandbox ended by itself */
+	/* One that runs already; before the answer to broker_hello(). */
+	void (*have)(void *ctx, const char *id);
 	void (*closed)(void *ctx, const struct err *err); /* no more broker */
 };
 

@@ -347,6 +347,19 @@ void sandboxes_gone(struct sandboxes *all, const char *id)
 	sandbox_unref(sandbox);
 }
 
+static void forget_stranger(void *ctx, const struct err *err)
+{
+	(void)ctx;
+	(void)err;
+}
+
+void sandboxes_there(struct sandboxes *all, const char *id)
+{
+	/* Nobody was ever told of it. */
+	if (!find_any(all, id))
+		(void)broker_destroy(all->broker, id, forget_stranger, NULL);
+}
+
 void sandboxes_expire(struct sandboxes *all, uint64_t now_ms)
 {
 	struct sandbox *next;

@@ -92,6 +92,9 @@ unsigned int sandboxes_count(const struct sandboxes *all, const char *domain);
 /** sandboxes_gone() - the broker says that it ended by itself */
 void sandboxes_gone(struct sandboxes *all, const char *id);
 
+/** sandboxes_there() - the broker says that it runs already */
+void sandboxes_there(struct sandboxes *all, const char *id);
+
 /** sandboxes_expire() - destroy whatever is due at @now_ms (monotonic) */
 void sandboxes_expire(struct sandboxes *all, uint64_t now_ms);
 

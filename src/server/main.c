@@ -68,7 +68,7 @@ static int drop_everything(const struct server_options *options)
 		(void)close(OSBD_FD_CONFIG);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
-	    close_range(OSBD_FD_CONFIG + 1, ~0u, 0) < 0)
+	    close_range(OSBD_FD_STATE + 1, ~0u, 0) < 0)
 		return -errno;
 	return 0;
 }

@@ -162,6 +162,13 @@ static void on_sandbox_gone(void *ctx, const char *id)
 	sandboxes_gone(&server->sandboxes, id);
 }
 
+static void on_sandbox_there(void *ctx, const char *id)
+{
+	struct server *server = ctx;
+
+	sandboxes_there(&server->sandboxes, id);
+}
+
 static void on_broker_closed(void *ctx, const struct err *err)
 {
 	struct server *server = ctx;
@@ -219,6 +226,7 @@ static int start(struct server *server, const struct server_options *options,
 {
 	static const struct broker_link_ops ops = {
 		.gone = on_sandbox_gone,
+		.have = on_sandbox_there,
 		.closed = on_broker_closed,
 	};
 	int r;

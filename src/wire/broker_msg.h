@@ -33,6 +33,7 @@ enum osbd_fd {
 				  matters */
 	OSBD_FD_KEYS = 6,      /* API keys, a line each; only with --keys */
 	OSBD_FD_CONFIG = 7,    /* osbd.conf; only with --config */
+	OSBD_FD_STATE = 8,     /* directory of its own, to keep things in */
 };
 
 enum broker_op {
@@ -43,6 +44,8 @@ enum broker_op {
 	BROKER_GIVE_UP = 10, /* instead of HELLO: struct broker_give_up */
 	BROKER_ANSWER = 1,   /* struct broker_answer, for all of the above */
 	BROKER_GONE = 3, /* struct broker_event: a sandbox ended by itself */
+	BROKER_HAVE = 5, /* struct broker_event: one that runs already; all of
+			    them come before the answer to HELLO */
 };
 
 struct broker_hello {

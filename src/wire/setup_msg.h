@@ -19,6 +19,7 @@
 enum launcher_fd {
 	LAUNCHER_FD_BROKER = 3, /* SEQPACKET pair */
 	LAUNCHER_FD_FILES = 4,  /* sealed memfd with the osb-files program */
+	LAUNCHER_FD_VIEW = 5, /* pidfd whose cgroup namespace to use; or none */
 };
 
 /* Ids of one domain, as seen from inside its user namespace. */

@@ -54,6 +54,7 @@ static void on_closed(void *ctx, const struct err *err)
 
 static const struct broker_link_ops ops = {
 	.gone = on_gone,
+	.have = on_gone,
 	.closed = on_closed,
 };
 

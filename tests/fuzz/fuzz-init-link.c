@@ -90,11 +90,19 @@ static void on_lost(void *ctx)
 	close_if_asked();
 }
 
+static void on_grew(void *ctx)
+{
+	const struct heard *h = ctx;
+
+	CHECK(!h->over);
+}
+
 static const struct exec_ops ops = {
 	.started = on_started,
 	.failed = on_failed,
 	.exited = on_exited,
 	.lost = on_lost,
+	.grew = on_grew,
 };
 
 /* Starts one and reads at init's end under which number. */

@@ -61,6 +61,18 @@ int native_create(struct native *native, const struct broker_create *spec,
 	return 0;
 }
 
+void native_each(const struct native *native, native_gone_fn fn, void *arg)
+{
+	char id[SANDBOX_ID_LEN + 1];
+
+	(void)native;
+	for (unsigned int i = 0; i < IDS; i++) {
+		id_of(i, id);
+		if (live[i])
+			fn(arg, id);
+	}
+}
+
 int native_destroy(struct native *native, const char *id, struct err *err)
 {
 	unsigned int i = find_id(id);

@@ -299,6 +299,29 @@ static int clean_block(const struct cgroup_host *host, const char *name)
 	return r;
 }
 
+/* A parent that isn't ours, beside it. Return: false when it is no name. */
+static bool block_path(const char *parent, uint32_t block, char *buf,
+		       size_t size)
+{
+	(void)snprintf(buf, size, "../%s/b%u", parent, block);
+	return parent[0] && parent[0] != '.' && !strchr(parent, '/');
+}
+
+bool cgroup_block_populated(const struct cgroup_host *host, const char *parent,
+			    uint32_t block)
+{
+	char path[128], text[256];
+	int fd auto_fd = -1;
+
+	if (!block_path(parent, block, path, sizeof(path)))
+		return false;
+	fd = openat(host->fd[PLAN_V2], path,
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 &&
+	       file_read_at(fd, "cgroup.events", text, sizeof(text)) == 0 &&
+	       file_keyed(text, "populated") > 0;
+}
+
 int cgroup_block_clean(const struct cgroup_host *host, const char *parent,
 		       uint32_t block)
 {
@@ -319,12 +342,15 @@ int cgroup_block_clean(const struct cgroup_host *host, const char *parent,
 	return r;
 }
 
-static int make_block(const struct cgroup_host *host, const char *name,
+/* Or open those that are there. */
+int cgroup_block_make(const struct cgroup_host *host, uint32_t block_number,
 		      uid_t block_base, struct cgroup_block *block)
 {
 	int launcher_fd auto_fd = -1;
+	char name[16];
 	int r = 0;
 
+	(void)snprintf(name, sizeof(name), "b%u", block_number);
 	for (unsigned int i = 0; r == 0 && i < PLAN_NUM_HIERARCHIES; i++) {
 		if (host->fd[i] >= 0)
 			r = open_dir(host->fd[i], name, &block->fd[i]);
@@ -345,21 +371,33 @@ int cgroup_block_open(const struct cgroup_host *host, uint32_t block,
 		      uid_t block_base, struct cgroup_block *ret_block,
 		      struct err *err)
 {
-	struct cgroup_block made = CGROUP_BLOCK_NULL;
 	char name[16];
 	int r;
 
 	(void)snprintf(name, sizeof(name), "b%u", block);
 	r = clean_block(host, name);
 	if (r == 0)
-		r = make_block(host, name, block_base, &made);
+		r = cgroup_block_make(host, block, block_base, ret_block);
 	if (r < 0) {
-		cgroup_block_close(host, block, &made);
+		cgroup_block_close(host, block, ret_block);
 		return err_set(err, ERR_INTERNAL, -r,
 			       "prepare the cgroups of id block %u", block);
 	}
-	*ret_block = made;
 	return 0;
+}
+
+void cgroup_slot_clean(const struct cgroup_block *cgroup, unsigned int slot)
+{
+	char name[16];
+	int fd auto_fd = -1;
+
+	(void)snprintf(name, sizeof(name), "%u", slot);
+	fd = openat(cgroup->fd[PLAN_V2], name,
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		kill_leftovers(fd);
+	for (unsigned int i = 0; i < PLAN_NUM_HIERARCHIES; i++)
+		(void)cgroup_remove(cgroup->fd[i], name);
 }
 
 int cgroup_block_enter(const struct cgroup_block *cgroup, pid_t pid)

@@ -76,8 +76,10 @@ void disk_stop(struct native *native)
 static void closed(struct native *native, uint32_t layer)
 {
 	for (unsigned int i = 0; i < native->high; i++) {
-		if (native->sandboxes[i].layer == layer)
-			native->sandboxes[i].layer = 0;
+		if (native->sandboxes[i].layer != layer)
+			continue;
+		native->sandboxes[i].layer = 0;
+		native->sandboxes[i].on_disk = false;
 	}
 }
 
@@ -99,6 +101,13 @@ static int receive(struct native *native, struct disk_taken *msg,
 			return -EPIPE;
 		closed(native, ((const struct disk_close *)(void *)msg)->layer);
 	}
+}
+
+/* What an osb-disk that is gone has left, each new one clears away. */
+void disk_sweep(struct native *native)
+{
+	if (native->disk.pid == 0)
+		(void)disk_start(native);
 }
 
 void disk_answered(struct native *native)

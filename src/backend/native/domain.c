@@ -3,17 +3,15 @@
 /*
  * domain - who trusts whom: an id block, its launcher, its slots
  *
- * A block is 256 slots of 65,536 ids. It is leased host-wide by a lock on
- * /run/opensandbox/ids/<first id>, which the kernel drops when we die; the
- * next holder, of any broker, first kills and removes what is left in the
- * block's cgroups.
+ * A block is 256 slots of 65,536 ids, leased host-wide (lease.c).
  *
  * The launcher (see init/launcher.c) is started with the block. When it dies,
- * its sandboxes live on as an orphaned domain and the name gets a new block.
+ * its sandboxes live on as an orphaned domain, and the next create starts
+ * another launcher. That has a user namespace of its own with the same ids:
+ * to the older sandboxes it is a sibling, which has no rights over them.
  *
- * #syscalls  wait4 kill pidfd_open dup2 fcntl execveat flock
- *            pread64 pwrite64 ftruncate poll openat mkdir epoll_ctl
- *            umount2
+ * #syscalls  wait4 kill pidfd_open dup2 fcntl execveat poll
+ *            openat epoll_ctl umount2
  */
 
 #include <errno.h>
@@ -23,7 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
@@ -37,7 +34,6 @@
 #include "wire/fdpass.h"
 #include "wire/spawn.h"
 
-#define LEASE_DIR "/run/opensandbox/ids"
 #define LAUNCHER_TIMEOUT_MS 5000
 #define OOM_SCORE_ADJ 500
 
@@ -56,67 +52,6 @@ int domain_wait(int fd, int timeout_ms)
 	if (n < 0)
 		return -errno;
 	return n == 0 ? -ETIMEDOUT : 0;
-}
-
-static int lease_try(uint32_t base, int *ret_fd)
-{
-	char path[64];
-	int fd auto_fd = -1;
-
-	(void)snprintf(path, sizeof(path), LEASE_DIR "/%u", base);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return -errno;
-	*ret_fd = take_fd(&fd);
-	return 0;
-}
-
-/*
- * The lease names the cgroup parent of its holder. One that crashed may have
- * had another than we: what runs there with these ids must end before they
- * are anybody else's.
- */
-static int take_over(const struct native *native, const struct domain *domain,
-		     struct err *err)
-{
-	const char *parent = native->config.cgroup_parent;
-	char former[sizeof(native->config.cgroup_parent)];
-	ssize_t n = pread(domain->lease_fd, former, sizeof(former) - 1, 0);
-	int r = n < 0 ? -errno : 0;
-
-	former[n > 0 ? n : 0] = '\0';
-	if (*former && strcmp(former, parent) != 0)
-		r = cgroup_block_clean(&native->cgroup, former, domain->block);
-	if (r == 0 && (ftruncate(domain->lease_fd, 0) < 0 ||
-		       pwrite(domain->lease_fd, parent, strlen(parent), 0) < 0))
-		r = -errno;
-	return r < 0 ? err_set(err, ERR_INTERNAL, -r, "take a lease over") : 0;
-}
-
-static int lease_block(const struct native_config *config,
-		       struct domain *domain, struct err *err)
-{
-	if ((mkdir("/run/opensandbox", 0755) < 0 && errno != EEXIST) ||
-	    (mkdir(LEASE_DIR, 0700) < 0 && errno != EEXIST))
-		return err_set(err, ERR_INTERNAL, errno, "make " LEASE_DIR);
-	for (uint32_t i = 0; i < config->num_blocks; i++) {
-		uint32_t base = config->id_base + i * DOMAIN_IDS;
-		int r = lease_try(base, &domain->lease_fd);
-
-		if (r == -EWOULDBLOCK)
-			continue;
-		if (r < 0)
-			return err_set(err, ERR_INTERNAL, -r,
-				       "lease an id block in " LEASE_DIR);
-		domain->base = base;
-		domain->block = base / DOMAIN_IDS;
-		return 0;
-	}
-	return err_set(err, ERR_QUOTA, 0,
-		       "all %u id blocks are in use; raise id_blocks",
-		       config->num_blocks);
 }
 
 static int verify_op(int sock_fd, enum launcher_op op)
@@ -163,6 +98,10 @@ static int introduce(const struct native *native, struct domain *domain)
 		r = write_maps(domain);
 	if (r == 0)
 		r = cgroup_block_enter(&domain->cgroup, domain->launcher_pid);
+	/* One after the first has its view from a sandbox: LAUNCHER_FD_VIEW. */
+	if (r == -EBUSY)
+		r = cgroup_block_settle(&native->cgroup, &domain->cgroup,
+					domain->launcher_pid);
 	if (r == 0)
 		r = fdpass_send(domain->sock_fd, &mapped, sizeof(mapped), NULL,
 				0);
@@ -181,6 +120,25 @@ static int introduce(const struct native *native, struct domain *domain)
 				   domain->launcher_pid);
 }
 
+/*
+ * Once a unified hierarchy has controllers in the block, no process can stand
+ * at its root to begin a cgroup namespace there; its sandboxes are in one.
+ */
+static int open_view(const struct domain *domain)
+{
+	const struct native *native = domain->native;
+
+	for (unsigned int i = 0; native->cgroup.unified && i < native->high;
+	     i++) {
+		const struct sandbox *sandbox = &native->sandboxes[i];
+
+		if (sandbox->state == SANDBOX_RUNNING &&
+		    &native->domains[sandbox->domain] == domain)
+			return fcntl(sandbox->pidfd, F_DUPFD_CLOEXEC, 10);
+	}
+	return -1;
+}
+
 /* @arg: the domain, in its table */
 static void exec_launcher(void *arg, int sock_fd)
 {
@@ -191,16 +149,18 @@ static void exec_launcher(void *arg, int sock_fd)
 			       base_text, NULL };
 	char *const envp[] = { NULL };
 	sigset_t none;
-	int init_fd;
+	int init_fd, view_fd;
 
 	(void)snprintf(base_text, sizeof(base_text), "%u", domain->base);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	/* Away from 3 and 4 first, so that no dup2 overwrites a source. */
+	/* Away from 3 to 5 first, so that no dup2 overwrites a source. */
 	sock_fd = fcntl(sock_fd, F_DUPFD_CLOEXEC, 10);
 	init_fd = fcntl(native->init_exec_fd, F_DUPFD_CLOEXEC, 10);
+	view_fd = open_view(domain);
 	if (dup2(native->files_fd, LAUNCHER_FD_FILES) >= 0 &&
-	    dup2(sock_fd, LAUNCHER_FD_BROKER) >= 0 && init_fd >= 0)
+	    dup2(sock_fd, LAUNCHER_FD_BROKER) >= 0 && init_fd >= 0 &&
+	    (view_fd < 0 || dup2(view_fd, LAUNCHER_FD_VIEW) >= 0))
 		(void)syscall(SYS_execveat, init_fd, "", argv, envp,
 			      AT_EMPTY_PATH);
 }
@@ -270,20 +230,25 @@ void domain_close(struct native *native, struct domain *domain)
 	memset(domain, 0, sizeof(*domain));
 }
 
+static void reset(struct domain *domain)
+{
+	memset(domain, 0, sizeof(*domain));
+	domain->lease_fd = domain->launcher_pidfd = domain->sock_fd = -1;
+	domain->cgroup = (struct cgroup_block)CGROUP_BLOCK_NULL;
+}
+
 static int domain_open(struct native *native, const char *name,
 		       struct domain *domain, struct err *err)
 {
 	int r;
 
-	memset(domain, 0, sizeof(*domain));
-	domain->lease_fd = domain->launcher_pidfd = domain->sock_fd = -1;
-	domain->cgroup = (struct cgroup_block)CGROUP_BLOCK_NULL;
-	r = lease_block(&native->config, domain, err);
+	reset(domain);
+	r = lease_take(native, domain, err);
 	if (r < 0)
 		return r;
 	domain->state = DOMAIN_ALIVE;
 	(void)snprintf(domain->name, sizeof(domain->name), "%s", name);
-	r = take_over(native, domain, err);
+	r = lease_take_over(native, domain, err);
 	if (r == 0)
 		r = cgroup_block_open(&native->cgroup, domain->block,
 				      domain->base, &domain->cgroup, err);
@@ -317,6 +282,35 @@ static struct domain *find_room(struct native *native)
 	return close_idle(native);
 }
 
+/* NULL: it isn't ours, or there is no room for it in the table. */
+struct domain *domain_adopt(struct native *native, uint32_t base)
+{
+	struct domain *domain = find_room(native);
+
+	if (!domain)
+		return NULL;
+	reset(domain);
+	if (lease_take_back(native, domain, base) < 0)
+		return NULL;
+	if (cgroup_block_make(&native->cgroup, domain->block, domain->base,
+			      &domain->cgroup) < 0) {
+		close_fd(&domain->lease_fd);
+		return NULL;
+	}
+	domain->state = DOMAIN_ORPHANED;
+	return domain;
+}
+
+/* Another launcher for one that has lost its own. */
+static bool revive(struct native *native, struct domain *domain)
+{
+	domain->state = DOMAIN_ALIVE;
+	if (start_launcher(native, domain, NULL) == 0)
+		return true;
+	domain_launcher_gone(native, domain);
+	return false;
+}
+
 int domain_get(struct native *native, const char *name,
 	       struct domain **ret_domain, struct err *err)
 {
@@ -330,9 +324,11 @@ int domain_get(struct native *native, const char *name,
 		    domain_wait(domain->launcher_pidfd, 0) == 0)
 			domain_launcher_gone(native, domain);
 		/* A full one is followed by another block of the same name. */
-		if (domain->state == DOMAIN_ALIVE &&
-		    domain->num_used < DOMAIN_SLOTS - 1 &&
-		    strcmp(domain->name, name) == 0) {
+		if (domain->state == DOMAIN_FREE ||
+		    domain->num_used == DOMAIN_SLOTS - 1 ||
+		    strcmp(domain->name, name) != 0)
+			continue;
+		if (domain->state == DOMAIN_ALIVE || revive(native, domain)) {
 			*ret_domain = domain;
 			return 0;
 		}

@@ -33,6 +33,18 @@
 
 #define CLOSE_TIMEOUT_MS 4000
 
+static struct sandbox *find(struct native *native, const char *id)
+{
+	for (unsigned int i = 0; i < native->high; i++) {
+		struct sandbox *sandbox = &native->sandboxes[i];
+
+		if (sandbox->state != SANDBOX_FREE &&
+		    strcmp(sandbox->id, id) == 0)
+			return sandbox;
+	}
+	return NULL;
+}
+
 /* --- open --- */
 
 static int make_dir(const char *path, mode_t mode, uid_t uid, gid_t gid,
@@ -46,13 +58,20 @@ static int make_dir(const char *path, mode_t mode, uid_t uid, gid_t gid,
 }
 
 /* What a broker that was killed left in a directory that is now ours. */
-static void remove_stale_sockets(const char *path)
+static void remove_stale_sockets(struct native *native, const char *path)
 {
 	DIR *dir = opendir(path);
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
-		if (strstr(entry->d_name, ".sock"))
+		char id[sizeof(entry->d_name)];
+		const char *end = strstr(entry->d_name, ".sock");
+
+		if (!end)
+			continue;
+		(void)snprintf(id, sizeof(id), "%.*s",
+			       (int)(end - entry->d_name), entry->d_name);
+		if (!find(native, id))
 			(void)unlinkat(dirfd(dir), entry->d_name, 0);
 	}
 	if (dir)
@@ -70,15 +89,13 @@ static int open_dirs(struct native *native, struct err *err)
 	r = make_dir(path, 02710, 0, config->osbd_gid, err);
 	if (r < 0)
 		return r;
-	remove_stale_sockets(path);
 	native->sandboxes_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (native->sandboxes_fd < 0)
+		return err_set(err, ERR_INTERNAL, errno, "open '%s'", path);
+	adopt_all(native);
+	remove_stale_sockets(native, path);
 	(void)snprintf(path, sizeof(path), "%s/m", config->run_dir);
-	r = make_dir(path, 0700, 0, 0, err);
-	if (r < 0)
-		return r;
-	return native->sandboxes_fd < 0
-		       ? err_set(err, ERR_INTERNAL, errno, "open '%s'", path)
-		       : 0;
+	return make_dir(path, 0700, 0, 0, err);
 }
 
 /* From here on nothing that we mount is seen by the host. */
@@ -181,19 +198,7 @@ int native_open(struct native *native, const struct native_config *config,
 
 /* --- the table --- */
 
-static struct sandbox *find(struct native *native, const char *id)
-{
-	for (unsigned int i = 0; i < native->high; i++) {
-		struct sandbox *sandbox = &native->sandboxes[i];
-
-		if (sandbox->state != SANDBOX_FREE &&
-		    strcmp(sandbox->id, id) == 0)
-			return sandbox;
-	}
-	return NULL;
-}
-
-static struct sandbox *alloc(struct native *native)
+struct sandbox *native_alloc(struct native *native)
 {
 	for (unsigned int i = 0; i < NATIVE_SANDBOXES_MAX; i++) {
 		if (native->sandboxes[i].state != SANDBOX_FREE)
@@ -241,12 +246,14 @@ static int remove_rest(struct native *native, struct sandbox *sandbox)
 	disk_close(native, sandbox);
 	if (sandbox->layer > 0)
 		return -EBUSY; /* osb-disk isn't done */
+	if (sandbox->on_disk)
+		disk_sweep(native); /* it has forgotten about this one */
 	return sandbox_remove_dirs(native, sandbox);
 }
 
 /* --- create, destroy, reap --- */
 
-static int watch(struct native *native, struct sandbox *sandbox,
+int native_watch(struct native *native, struct sandbox *sandbox,
 		 struct err *err)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = sandbox };
@@ -275,7 +282,7 @@ int native_create(struct native *native, const struct broker_create *spec,
 		return r;
 	if (find(native, spec->id))
 		return err_set(err, ERR_CONFLICT, 0, "this id is in use");
-	sandbox = alloc(native);
+	sandbox = native_alloc(native);
 	if (!sandbox)
 		return err_set(err, ERR_QUOTA, 0, "all %u sandboxes are in use",
 			       NATIVE_SANDBOXES_MAX);
@@ -292,7 +299,7 @@ int native_create(struct native *native, const struct broker_create *spec,
 	plan_make(spec, &host, &plan);
 	r = run_plan(native, &plan, spec, sandbox, err);
 	if (r == 0)
-		r = watch(native, sandbox, err);
+		r = native_watch(native, sandbox, err);
 	if (r < 0) {
 		native->num_looks = NATIVE_LOOKS;
 		if (remove_rest(native, sandbox) == 0)
@@ -321,7 +328,15 @@ int native_destroy(struct native *native, const char *id, struct err *err)
 	return 0;
 }
 
-void native_destroy_all(struct native *native)
+void native_each(const struct native *native, native_gone_fn fn, void *arg)
+{
+	for (unsigned int i = 0; i < native->high; i++) {
+		if (native->sandboxes[i].state == SANDBOX_RUNNING)
+			fn(arg, native->sandboxes[i].id);
+	}
+}
+
+static void destroy_all(struct native *native)
 {
 	for (unsigned int i = 0; i < native->high; i++) {
 		if (native->sandboxes[i].state == SANDBOX_RUNNING)
@@ -340,10 +355,11 @@ static bool is_sandbox(const struct native *native, const void *ptr)
 static void bury(struct sandbox *sandbox)
 {
 	siginfo_t info = { 0 };
+	int r = waitid(P_PIDFD, (id_t)sandbox->pidfd, &info,
+		       WEXITED | WNOHANG | __WALL);
 
-	if (waitid(P_PIDFD, (id_t)sandbox->pidfd, &info,
-		   WEXITED | WNOHANG | __WALL) < 0 ||
-	    info.si_pid == 0)
+	/* An adopted one is nobody's child of ours, but dead all the same. */
+	if ((r < 0 && errno != ECHILD) || (r == 0 && info.si_pid == 0))
 		return;
 	close_fd(&sandbox->pidfd);
 	sandbox->state = SANDBOX_DEAD;
@@ -404,7 +420,7 @@ void native_close(struct native *native)
 {
 	const struct timespec tick = { .tv_nsec = 5 * 1000 * 1000 };
 
-	native_destroy_all(native);
+	destroy_all(native);
 	for (unsigned int i = 0;
 	     native->num_live > 0 && i < CLOSE_TIMEOUT_MS / 5; i++) {
 		native_reap(native, ignore_gone, NULL);

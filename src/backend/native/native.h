@@ -6,7 +6,9 @@
  *
  *   native.c  open and close, the table of sandboxes, destroy and reap
  *   run.c     carries out a plan, step by step
- *   domain.c  id blocks and their leases, launchers, slots
+ *   domain.c  id blocks, their launchers and slots
+ *   lease.c   which broker an id block belongs to
+ *   adopt.c   sandboxes that have outlived their broker
  *   idmap.c   user namespaces that exist only to map ids
  *   image.c   the `host` image and the /dev and /sys templates
  *   layer.c   writable layers, and the roots above them
@@ -40,6 +42,7 @@
 #define LAYER_DIR_DEFAULT "/var/lib/opensandbox/layers"
 #define IMAGE_BINDS_MAX 16
 #define NATIVE_LOOKS 100 /* one each 10 ms */
+#define LEASE_DIR "/run/opensandbox/ids"
 
 #define USER_ID 1000u          /* `sandbox`, inside */
 #define IDMAP_SHIFT UINT32_MAX /* idmap_open(): no owner */
@@ -81,8 +84,9 @@ struct cgroup_host {
 /*
  * DOMAIN_FREE      nothing valid.
  * DOMAIN_ALIVE     the launcher answers; sandboxes can be made.
- * DOMAIN_ORPHANED  the launcher is gone; its sandboxes live on until they
- *                  are destroyed, then the block is given back.
+ * DOMAIN_ORPHANED  the launcher is gone; its sandboxes live on. The next
+ *                  create starts another, or with the last sandbox the block
+ *                  is given back.
  */
 enum domain_state {
 	DOMAIN_FREE,
@@ -134,6 +138,7 @@ struct sandbox {
 	int pidfd;
 	uint32_t layer; /* osb-disk's number; 0: none, or closed */
 	bool layer_closing;
+	bool on_disk; /* its layer; also when osb-disk knows it no more */
 };
 
 struct image_bind {
@@ -165,7 +170,7 @@ struct native {
 	struct sandbox sandboxes[NATIVE_SANDBOXES_MAX];
 };
 
-/** Called for each sandbox that has completely gone. */
+/** Called for each sandbox that has completely gone, or by native_each(). */
 typedef void (*native_gone_fn)(void *arg, const char *id);
 
 /**
@@ -176,6 +181,9 @@ typedef void (*native_gone_fn)(void *arg, const char *id);
 int native_open(struct native *native, const struct native_config *config,
 		struct err *err);
 
+/** native_each() - every sandbox that runs, those of an earlier broker too */
+void native_each(const struct native *native, native_gone_fn fn, void *arg);
+
 /** native_close() - kill, reap and remove everything; blocks for at most 4 s */
 void native_close(struct native *native);
 
@@ -185,9 +193,6 @@ int native_create(struct native *native, const struct broker_create *spec,
 
 /** native_destroy() - kill it; native_reap() reports when it has gone */
 int native_destroy(struct native *native, const char *id, struct err *err);
-
-/** native_destroy_all() - for a front end that died */
-void native_destroy_all(struct native *native);
 
 /** native_reap() - collect the dead; call when epoll_fd is readable */
 void native_reap(struct native *native, native_gone_fn gone, void *arg);
@@ -212,6 +217,23 @@ int child_open(const struct native *native, pid_t in_pid, int cgroup_fd,
 void child_reap_others(struct native *native);
 int sandbox_remove_dirs(struct native *native, const struct sandbox *sandbox);
 
+struct sandbox *native_alloc(struct native *native);
+int native_watch(struct native *native, struct sandbox *sandbox,
+		 struct err *err);
+int adopt_note(const struct native *native, const struct sandbox *sandbox,
+	       int cgroup_fd);
+void adopt_all(struct native *native);
+
+/* A block that is free, or whose holder is dead for good... */
+int lease_take(const struct native *native, struct domain *domain,
+	       struct err *err);
+/* ...one that a broker of our run directory held; -ENOENT: another's. */
+int lease_take_back(const struct native *native, struct domain *domain,
+		    uint32_t base);
+int lease_take_over(const struct native *native, const struct domain *domain,
+		    struct err *err);
+
+struct domain *domain_adopt(struct native *native, uint32_t base);
 int domain_get(struct native *native, const char *name,
 	       struct domain **ret_domain, struct err *err);
 int domain_slot_take(struct native *native, struct domain *domain,
@@ -243,6 +265,7 @@ void layer_detach(struct native *native);
 int disk_take(struct native *native, uint64_t bytes, uint32_t inodes,
 	      uint32_t *ret_layer, int *ret_mnt_fd, struct err *err);
 void disk_close(struct native *native, struct sandbox *sandbox);
+void disk_sweep(struct native *native);
 void disk_answered(struct native *native);
 void disk_stop(struct native *native);
 bool volume_policy_check(const struct native_config *config, int fd,
@@ -254,6 +277,11 @@ int cgroup_open(struct cgroup_host *host, const char *parent, struct err *err);
 int cgroup_block_open(const struct cgroup_host *host, uint32_t block,
 		      uid_t block_base, struct cgroup_block *ret_block,
 		      struct err *err);
+int cgroup_block_make(const struct cgroup_host *host, uint32_t block,
+		      uid_t block_base, struct cgroup_block *ret_block);
+bool cgroup_block_populated(const struct cgroup_host *host, const char *parent,
+			    uint32_t block);
+void cgroup_slot_clean(const struct cgroup_block *cgroup, unsigned int slot);
 /* The launcher: first into the block, to make it its namespace's root... */
 int cgroup_block_enter(const struct cgroup_block *cgroup, pid_t pid);
 /* ...then into its own place, so that the block can have limits below it. */

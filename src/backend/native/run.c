@@ -265,6 +265,7 @@ static int run_layer(struct run *run, const struct plan_op *op, struct err *err)
 			      &run->sandbox->layer, &layer_fd, err);
 		if (r < 0)
 			return r;
+		run->sandbox->on_disk = true;
 	} else {
 		r = layer_in_memory(op->value, op->inodes, &layer_fd);
 	}
@@ -519,6 +520,8 @@ int run_plan(struct native *native, const struct plan *plan,
 		run.fds[i] = -1;
 	for (unsigned int i = 0; r == 0 && i < plan->num; i++)
 		r = steps[plan->ops[i].kind](&run, &plan->ops[i], err);
+	if (r == 0)
+		r = adopt_note(native, sandbox, run.clone_fd);
 	if (r < 0)
 		undo(&run);
 	close_later(native, &run.init_fd);

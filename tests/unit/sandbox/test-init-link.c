@@ -26,7 +26,7 @@ struct fake_init {
 	uint32_t exec_id;
 	struct strv argv, env;
 	/* what the callbacks saw */
-	int started, failed, exited, lost;
+	int started, failed, exited, lost, grew;
 	struct init_exited result;
 };
 
@@ -60,11 +60,18 @@ static void on_lost(void *ctx)
 	init.lost++;
 }
 
+static void on_grew(void *ctx)
+{
+	(void)ctx;
+	init.grew++;
+}
+
 static const struct exec_ops ops = {
 	.started = on_started,
 	.failed = on_failed,
 	.exited = on_exited,
 	.lost = on_lost,
+	.grew = on_grew,
 };
 
 static int setup(void **state)

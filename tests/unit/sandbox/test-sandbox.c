@@ -30,6 +30,12 @@ static void on_gone(void *ctx, const char *id)
 	sandboxes_gone(&world.all, id);
 }
 
+static void on_have(void *ctx, const char *id)
+{
+	(void)ctx;
+	sandboxes_there(&world.all, id);
+}
+
 static void on_closed(void *ctx, const struct err *err)
 {
 	(void)ctx;
@@ -41,6 +47,7 @@ static int setup(void **state)
 {
 	static const struct broker_link_ops ops = {
 		.gone = on_gone,
+		.have = on_have,
 		.closed = on_closed,
 	};
 	int fds[2];
