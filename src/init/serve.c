@@ -157,7 +157,7 @@ static void acknowledge(struct init *init, const struct init_head *msg)
 
 static void set_life(struct init *init, const struct init_life *msg)
 {
-	if (msg->left_ms > INIT_WALL_MAX_MS)
+	if (msg->left_ms > LIFE_MAX_MS)
 		return;
 	init->life_us = msg->left_ms ? now_us() + msg->left_ms * 1000 : 0;
 	/* Can't fail: a valid signal, or none. */

@@ -43,14 +43,15 @@
  * root inside can't change its limits or its scheduling, as it could for a
  * process of its own. Only the files that init makes are root's.
  */
-static int hide(void)
+static int hide(bool keep)
 {
 	(void)syscall(SYS_setfsgid, 0);
 	(void)syscall(SYS_setfsuid, 0);
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return -errno;
-	/* The broker is our parent; if it dies, nobody would reap us. */
-	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
+	/* The broker is our parent. The next one adopts whom it finds. */
+	return prctl(PR_SET_PDEATHSIG, keep ? 0 : SIGKILL, 0, 0, 0) < 0 ? -errno
+									: 0;
 }
 
 /* Each to its number; -1 for those that didn't come. */
@@ -230,6 +231,8 @@ static void keep_settings(struct init *init, const struct setup *setup)
 {
 	init->exec_pids = pids_of_exec(setup->pids);
 	init->nofile = setup->nofile;
+	if (setup->life_ms)
+		init->life_us = now_us() + setup->life_ms * 1000;
 	for (uint32_t i = 0; i < setup->num_binds; i++) {
 		if (setup->writable & (1u << i))
 			memcpy(init->writable[init->num_writable++],
@@ -298,7 +301,7 @@ int setup_run(struct init *init, int sock_fd, const char **ret_where)
 	if (r < 0)
 		return r;
 	*ret_where = "hide";
-	r = hide();
+	r = hide(setup.keep);
 	if (r < 0)
 		return r;
 	*ret_where = "join its cgroups";

@@ -22,6 +22,7 @@
 #define VOLUMES_MAX 8
 #define VOLUME_PATH_MAX 1023
 #define BUILD_ID_LEN 16
+#define LIFE_MAX_MS (INT64_MAX / 1000000) /* far away, and safe to count with */
 
 /* What the broker hands osbd at its start, by number. */
 enum osbd_fd {
@@ -75,6 +76,10 @@ struct broker_volume {
 	uint32_t reserved; /* 0 */
 };
 
+enum create_flag {
+	CREATE_KEEP = 1 << 0, /* it outlives broker and osbd */
+};
+
 struct broker_create {
 	uint32_t op;
 	uint32_t tag;
@@ -83,7 +88,8 @@ struct broker_create {
 					      [a-zA-Z0-9._:-] */
 	char image[IMAGE_NAME_MAX + 1];   /* "host" */
 	struct limits limits;
-	uint32_t flags; /* 0 */
+	uint64_t life_ms; /* it ends by itself then; 0: never */
+	uint32_t flags;   /* enum create_flag */
 	uint32_t num_volumes;
 	struct broker_volume volumes[VOLUMES_MAX];
 };

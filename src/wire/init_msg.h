@@ -107,7 +107,7 @@ struct init_head {
 struct init_life {
 	uint32_t op;
 	uint32_t keep;    /* 1: it outlives the broker, 0: it doesn't */
-	uint64_t left_ms; /* from now; 0: for ever; at most INIT_WALL_MAX_MS */
+	uint64_t left_ms; /* from now; 0: for ever; at most LIFE_MAX_MS */
 };
 
 struct init_started {
