@@ -122,4 +122,7 @@ int seccomp_load_exec(bool has_writable_volume); /* seccomp.c */
 struct sock_filter;
 int seccomp_load(struct sock_filter *filter, size_t len);
 
+/** seccomp_load_all_threads() - the same for those that run already, or none */
+int seccomp_load_all_threads(struct sock_filter *filter, size_t len);
+
 #define CAPS_BIT(cap) (1ull << (cap))

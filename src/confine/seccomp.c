@@ -34,18 +34,30 @@ static struct sock_filter volume_filter[] = {
 #define IS_SANITIZED 0
 #endif
 
-int seccomp_load(struct sock_filter *filter, size_t len)
+static int load(struct sock_filter *filter, size_t len, unsigned int flags)
 {
 	const struct sock_fprog program = {
 		.len = (unsigned short)len,
 		.filter = filter,
 	};
+	long r;
 
 	if (IS_SANITIZED)
 		return 0;
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
+	r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	if (r < 0)
 		return -errno;
-	return 0;
+	return r > 0 ? -ECANCELED : 0; /* a thread with a filter of its own */
+}
+
+int seccomp_load(struct sock_filter *filter, size_t len)
+{
+	return load(filter, len, 0);
+}
+
+int seccomp_load_all_threads(struct sock_filter *filter, size_t len)
+{
+	return load(filter, len, SECCOMP_FILTER_FLAG_TSYNC);
 }
 
 int seccomp_load_exec(bool has_writable_volume)

@@ -21,7 +21,7 @@
  * that an empty one took the place of theirs.
  *
  * #syscalls  pread64 pwrite64 fsync fdatasync ftruncate fstat newfstatat
- *            fcntl lseek close clock_nanosleep nanosleep geteuid
+ *            fcntl close clock_nanosleep
  */
 
 #include "store/db.h"
