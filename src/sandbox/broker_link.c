@@ -309,12 +309,15 @@ _Static_assert(sizeof(((struct broker_give_up *)0)->msg) == ERR_MSG_MAX,
 	       "a broker takes one of our messages");
 
 int broker_create(struct broker_link *link, const char *id, const char *domain,
-		  const struct spec *spec, broker_answer_fn fn, void *ctx)
+		  const struct spec *spec, uint64_t life_ms,
+		  broker_answer_fn fn, void *ctx)
 {
 	struct broker_create msg = {
 		.op = BROKER_CREATE,
 		.tag = ++link->last_tag,
 		.limits = spec->limits,
+		.life_ms = life_ms,
+		.flags = spec->ephemeral ? 0 : CREATE_KEEP,
 		.num_volumes = spec->num_volumes,
 	};
 

@@ -47,9 +47,13 @@ int broker_hello(struct broker_link *link, broker_answer_fn fn, void *ctx);
  */
 int broker_give_up(int fd, const struct err *err);
 
-/** broker_create() - @spec and the strings are copied */
+/**
+ * broker_create() - @spec and the strings are copied
+ * @life_ms: after which it ends by itself; 0: never
+ */
 int broker_create(struct broker_link *link, const char *id, const char *domain,
-		  const struct spec *spec, broker_answer_fn fn, void *ctx);
+		  const struct spec *spec, uint64_t life_ms,
+		  broker_answer_fn fn, void *ctx);
 
 /** broker_destroy() - answered when nothing of it is left */
 int broker_destroy(struct broker_link *link, const char *id,

@@ -25,6 +25,10 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "sandbox/keep.h"
+#include "store/store.h"
+
+#define LIFE_GRACE_MS 500
 
 static int64_t realtime_us(void)
 {
@@ -58,11 +62,12 @@ const char *sandbox_state_name(enum sandbox_state state)
 }
 
 void sandboxes_init(struct sandboxes *all, const struct poller *poller,
-		    struct broker_link *broker, int dir_fd)
+		    struct broker_link *broker, struct store *store, int dir_fd)
 {
 	memset(all, 0, sizeof(*all));
 	all->poller = poller;
 	all->broker = broker;
+	all->store = store;
 	all->dir_fd = dir_fd;
 }
 
@@ -149,6 +154,27 @@ static void set_state(struct sandbox *sandbox, enum sandbox_state state)
 	sandbox->changed_us = realtime_us();
 }
 
+/* The moment of the wall clock, monotonic. */
+static uint64_t deadline_of(int64_t us)
+{
+	int64_t left_ms = (us - realtime_us()) / 1000;
+
+	return monotonic_ms() + (uint64_t)(left_ms > 0 ? left_ms : 0);
+}
+
+/*
+ * When init ends the sandbox by itself if nobody else does: a bit late, so
+ * that a renewal which came in time always wins.
+ */
+static uint64_t life_ms(const struct sandbox *sandbox)
+{
+	int64_t left_us = sandbox->expires_us - realtime_us();
+
+	if (sandbox->expires_us == 0)
+		return 0;
+	return (uint64_t)(left_us > 0 ? left_us : 0) / 1000 + LIFE_GRACE_MS;
+}
+
 static void close_init(struct sandbox *sandbox)
 {
 	struct init_link *init = take_ptr(sandbox->init);
@@ -205,16 +231,37 @@ static void tell_destroyed(struct sandbox *sandbox, const struct err *err)
 		fn(sandbox->destroyed_ctx, err);
 }
 
-static void on_destroyed(void *ctx, const struct err *err)
+static bool is_kept(const struct sandbox *sandbox)
 {
-	struct sandbox *sandbox = ctx;
+	return sandbox->all->store && !sandbox->spec.ephemeral;
+}
+
+/* One of those that we wait for is done. Return: whether it was the last. */
+static bool waited(struct sandbox *sandbox, const struct err *err)
+{
+	if (err && !sandbox->wait_err.kind)
+		sandbox->wait_err = *err;
+	assert(sandbox->waits > 0);
+	return --sandbox->waits == 0;
+}
+
+static void store_failed(struct err *err, int r)
+{
+	(void)err_set(err, ERR_UNAVAILABLE, -r,
+		      "write it down (is the disk of the state directory "
+		      "full?)");
+}
+
+static void end_destroy(struct sandbox *sandbox)
+{
+	struct err err = sandbox->wait_err;
 
 	/* One that ended by itself may be unknown to the broker already. */
-	if (err && err->kind != ERR_NOT_FOUND) {
+	if (err.kind && err.kind != ERR_NOT_FOUND) {
 		/* Not silently forgotten: it may still hold resources. */
-		memcpy(sandbox->message, err->msg, sizeof(sandbox->message));
+		memcpy(sandbox->message, err.msg, sizeof(sandbox->message));
 		set_state(sandbox, SANDBOX_FAILED);
-		tell_destroyed(sandbox, err);
+		tell_destroyed(sandbox, &err);
 		sandbox_unref(sandbox);
 		return;
 	}
@@ -223,49 +270,118 @@ static void on_destroyed(void *ctx, const struct err *err)
 	sandbox_unref(sandbox);
 }
 
+static void on_destroyed(void *ctx, const struct err *err)
+{
+	struct sandbox *sandbox = ctx;
+
+	if (waited(sandbox, err))
+		end_destroy(sandbox);
+}
+
+static void on_forgotten(void *ctx, int r)
+{
+	struct sandbox *sandbox = ctx;
+	struct err err = ERR_NULL;
+
+	if (r < 0)
+		store_failed(&err, r);
+	if (waited(sandbox, r < 0 ? &err : NULL))
+		end_destroy(sandbox);
+}
+
+/* Both at once; the record goes when both are done. */
 static void start_destroy(struct sandbox *sandbox)
 {
+	struct sandboxes *all = sandbox->all;
 	struct err err = ERR_NULL;
 	int r;
 
 	set_state(sandbox, SANDBOX_STOPPING);
 	sandbox->doomed = false;
 	sandbox->bound_to = NULL;
-	sandbox_ref(sandbox); /* until on_destroyed() */
+	sandbox->waits = is_kept(sandbox) ? 2 : 1;
+	sandbox->wait_err = (struct err)ERR_NULL;
+	sandbox_ref(sandbox); /* until end_destroy() */
 	close_init(sandbox);
-	r = broker_destroy(sandbox->all->broker, sandbox->id, on_destroyed,
-			   sandbox);
-	if (r < 0) {
+	r = broker_destroy(all->broker, sandbox->id, on_destroyed, sandbox);
+	if (r < 0)
 		(void)err_set(&err, ERR_INTERNAL, -r, "send to the broker");
-		on_destroyed(sandbox, &err);
-	}
+	if (is_kept(sandbox) &&
+	    store_delete_sandbox(all->store, sandbox->id, on_forgotten, sandbox,
+				 r < 0 ? NULL : &err) < 0 &&
+	    waited(sandbox, &err))
+		end_destroy(sandbox);
+	if (r < 0 && waited(sandbox, &err))
+		end_destroy(sandbox);
 }
 
-static void on_created(void *ctx, const struct err *err)
+/* If this is lost, the next osbd finds out again. */
+static void forget(struct sandbox *sandbox)
 {
-	struct sandbox *sandbox = ctx;
-	broker_answer_fn fn = take_ptr(sandbox->created_fn);
-	struct err doomed = ERR_NULL;
+	if (is_kept(sandbox))
+		(void)store_delete_sandbox(sandbox->all->store, sandbox->id,
+					   NULL, NULL, NULL);
+}
 
-	free(take_ptr(sandbox->spec.volumes)); /* the broker has them now */
-	sandbox->spec.num_volumes = 0;
-	if (err) {
+static void end_create(struct sandbox *sandbox)
+{
+	broker_answer_fn fn = take_ptr(sandbox->created_fn);
+	struct err err = sandbox->wait_err;
+
+	if (!err.kind && sandbox->doomed)
+		(void)err_set(&err, ERR_CONFLICT, 0,
+			      "the sandbox was deleted while being created");
+	if (err.kind && !sandbox->made) {
 		bool was_doomed = sandbox->doomed;
 
+		forget(sandbox);
 		remove_record(sandbox);
-		fn(sandbox->created_ctx, err);
+		fn(sandbox->created_ctx, &err);
 		if (was_doomed)
 			tell_destroyed(sandbox, NULL);
-	} else if (sandbox->doomed) {
-		(void)err_set(&doomed, ERR_CONFLICT, 0,
-			      "the sandbox was deleted while being created");
+	} else if (err.kind) {
 		start_destroy(sandbox);
-		fn(sandbox->created_ctx, &doomed);
+		fn(sandbox->created_ctx, &err);
 	} else {
 		set_state(sandbox, SANDBOX_RUNNING);
 		fn(sandbox->created_ctx, NULL);
 	}
 	sandbox_unref(sandbox);
+}
+
+static void on_created(void *ctx, const struct err *err)
+{
+	struct sandbox *sandbox = ctx;
+
+	free(take_ptr(sandbox->spec.volumes)); /* the broker has them now */
+	sandbox->spec.num_volumes = 0;
+	sandbox->made = !err;
+	if (waited(sandbox, err))
+		end_create(sandbox);
+}
+
+static void on_kept(void *ctx, int r)
+{
+	struct sandbox *sandbox = ctx;
+	struct err err = ERR_NULL;
+
+	if (r < 0)
+		store_failed(&err, r);
+	if (waited(sandbox, r < 0 ? &err : NULL))
+		end_create(sandbox);
+}
+
+/* In the state that it will have when its maker hears of it. */
+static void keep_new(struct sandbox *sandbox)
+{
+	struct store_sandbox record;
+	struct err err = ERR_NULL;
+
+	keep_record(sandbox, &record);
+	record.state = SANDBOX_RUNNING;
+	if (store_put_sandbox(sandbox->all->store, &record, on_kept, sandbox,
+			      &err) < 0)
+		(void)waited(sandbox, &err); /* the broker answers later */
 }
 
 int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
@@ -298,13 +414,17 @@ int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
 	}
 	memcpy(sandbox->domain, domain, strnlen(domain, DOMAIN_NAME_MAX));
 	link_record(all, sandbox);
+	sandbox->waits = is_kept(sandbox) ? 2 : 1;
 	r = broker_create(all->broker, sandbox->id, sandbox->domain,
-			  &sandbox->spec, on_created, sandbox);
+			  &sandbox->spec, life_ms(sandbox), on_created,
+			  sandbox);
 	if (r < 0) {
 		remove_record(sandbox);
 		sandbox_unref(sandbox);
 		return err_set(err, ERR_UNAVAILABLE, -r, "send to the broker");
 	}
+	if (is_kept(sandbox))
+		keep_new(sandbox);
 	*ret_sandbox = sandbox;
 	return 0;
 }
@@ -332,6 +452,31 @@ void sandbox_destroy(struct sandbox *sandbox, broker_answer_fn fn, void *ctx)
 	}
 }
 
+static int open_init(struct sandbox *sandbox, struct err *err)
+{
+	struct sandboxes *all = sandbox->all;
+
+	if (sandbox->init && init_link_broken(sandbox->init))
+		close_init(sandbox);
+	if (sandbox->init)
+		return 0;
+	return init_link_open(all->poller, all->dir_fd, sandbox->id,
+			      &sandbox->init, err);
+}
+
+static void fail_sandbox(struct sandbox *sandbox, const char *why)
+{
+	struct store_sandbox record;
+
+	(void)snprintf(sandbox->message, sizeof(sandbox->message), "%s", why);
+	set_state(sandbox, SANDBOX_FAILED);
+	if (!is_kept(sandbox))
+		return;
+	keep_record(sandbox, &record);
+	/* If this is lost, the next osbd finds out again. */
+	(void)store_put_sandbox(sandbox->all->store, &record, NULL, NULL, NULL);
+}
+
 void sandboxes_gone(struct sandboxes *all, const char *id)
 {
 	struct sandbox *sandbox = find_any(all, id);
@@ -339,12 +484,37 @@ void sandboxes_gone(struct sandboxes *all, const char *id)
 	/* Else an answer is on its way, which says more. */
 	if (!sandbox || sandbox->state != SANDBOX_RUNNING)
 		return;
-	(void)snprintf(sandbox->message, sizeof(sandbox->message),
-		       "the sandbox ended by itself");
-	set_state(sandbox, SANDBOX_FAILED);
 	sandbox_ref(sandbox);
+	fail_sandbox(sandbox, "the sandbox ended by itself");
 	close_init(sandbox);
 	sandbox_unref(sandbox);
+}
+
+static int load_one(void *ctx, const struct store_sandbox *record)
+{
+	struct sandboxes *all = ctx;
+	struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
+	struct err err = ERR_NULL;
+
+	if (!sandbox || keep_restore(sandbox, record, &err) < 0) {
+		free(sandbox);
+		return -EINVAL;
+	}
+	sandbox->all = all;
+	sandbox->refs = 1;
+	sandbox->missing = true;
+	if (sandbox->expires_us)
+		sandbox->deadline_ms = deadline_of(sandbox->expires_us);
+	link_record(all, sandbox);
+	if (sandbox->state == SANDBOX_FAILED)
+		all->num_live--;
+	return 0;
+}
+
+int sandboxes_load(struct sandboxes *all, struct err *err)
+{
+	return all->store ? store_each_sandbox(all->store, load_one, all, err)
+			  : 0;
 }
 
 static void forget_stranger(void *ctx, const struct err *err)
@@ -355,9 +525,39 @@ static void forget_stranger(void *ctx, const struct err *err)
 
 void sandboxes_there(struct sandboxes *all, const char *id)
 {
-	/* Nobody was ever told of it. */
-	if (!find_any(all, id))
+	struct sandbox *sandbox = find_any(all, id);
+
+	if (sandbox)
+		sandbox->missing = false;
+	else /* nobody was ever told of it */
 		(void)broker_destroy(all->broker, id, forget_stranger, NULL);
+}
+
+void sandboxes_loaded(struct sandboxes *all)
+{
+	struct sandbox *next;
+
+	for (struct sandbox *s = all->oldest; s; s = next) {
+		next = s->newer;
+		if (s->missing && s->state == SANDBOX_RUNNING)
+			fail_sandbox(s,
+				     "the sandbox ended while nobody looked");
+		s->missing = false;
+	}
+	sandboxes_expire(all, monotonic_ms());
+}
+
+void sandbox_unkeep(struct sandbox *sandbox)
+{
+	struct err err = ERR_NULL;
+
+	if (!is_kept(sandbox))
+		return;
+	forget(sandbox);
+	sandbox->spec.ephemeral = true;
+	/* Else the next osbd ends it, which won't know it. */
+	if (open_init(sandbox, &err) == 0)
+		init_link_life(sandbox->init, false, life_ms(sandbox));
 }
 
 void sandboxes_expire(struct sandboxes *all, uint64_t now_ms)
@@ -381,18 +581,6 @@ void sandboxes_release(struct sandboxes *all, const void *owner)
 		if (s->bound_to == owner && sandbox_visible(s, NULL))
 			sandbox_destroy(s, NULL, NULL);
 	}
-}
-
-static int open_init(struct sandbox *sandbox, struct err *err)
-{
-	struct sandboxes *all = sandbox->all;
-
-	if (sandbox->init && init_link_broken(sandbox->init))
-		close_init(sandbox);
-	if (sandbox->init)
-		return 0;
-	return init_link_open(all->poller, all->dir_fd, sandbox->id,
-			      &sandbox->init, err);
 }
 
 void sandbox_warm(struct sandbox *sandbox)

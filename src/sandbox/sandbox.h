@@ -4,6 +4,9 @@
 /*
  * sandbox - the records of all sandboxes, and their life
  *
+ * Those that aren't ephemeral outlive this process: what the store holds is
+ * loaded at start, and compared with what the broker says is there.
+ *
  * PENDING   the broker was asked to create it. Visible; nothing runs in it.
  * RUNNING   usable: sandbox_exec() is allowed.
  * STOPPING  the broker was asked to destroy it. Not found by id any more;
@@ -26,11 +29,12 @@
 #define SANDBOXES_MAX 2048
 #define SANDBOX_BUCKETS 1024
 
+/* The numbers are kept in files. */
 enum sandbox_state {
-	SANDBOX_PENDING,
-	SANDBOX_RUNNING,
-	SANDBOX_STOPPING,
-	SANDBOX_FAILED,
+	SANDBOX_PENDING = 0,
+	SANDBOX_RUNNING = 1,
+	SANDBOX_STOPPING = 2,
+	SANDBOX_FAILED = 3,
 	SANDBOX_NUM_STATES
 };
 
@@ -40,7 +44,11 @@ struct sandbox {
 	struct sandboxes *all;
 	unsigned int refs;
 	enum sandbox_state state;
-	bool doomed; /* PENDING: to be destroyed as soon as it is created */
+	bool doomed;  /* PENDING: to be destroyed as soon as it is created */
+	bool made;    /* the broker did */
+	bool missing; /* loaded, and the broker hasn't named it (yet) */
+	unsigned int waits;  /* PENDING, STOPPING: for broker, store */
+	struct err wait_err; /* what the first of them that failed said */
 	char id[SANDBOX_ID_LEN + 1];
 	char domain[DOMAIN_NAME_MAX + 1];
 	struct spec spec;
@@ -62,6 +70,7 @@ struct sandbox {
 struct sandboxes {
 	const struct poller *poller;
 	struct broker_link *broker;
+	struct store *store;   /* NULL: nothing is kept */
 	int dir_fd;            /* of the init sockets */
 	unsigned int num;      /* records */
 	unsigned int num_live; /* not FAILED: what keeps us from leaving */
@@ -71,10 +80,17 @@ struct sandboxes {
 
 /**
  * sandboxes_init() - nothing yet
- * @broker: stays the caller's, as @poller and @dir_fd
+ * @broker: stays the caller's, as @poller, @store and @dir_fd
  */
 void sandboxes_init(struct sandboxes *all, const struct poller *poller,
-		    struct broker_link *broker, int dir_fd);
+		    struct broker_link *broker, struct store *store,
+		    int dir_fd);
+
+/** sandboxes_load() - all that the store has; before broker_hello() */
+int sandboxes_load(struct sandboxes *all, struct err *err);
+
+/** sandboxes_loaded() - the broker has named all that it has */
+void sandboxes_loaded(struct sandboxes *all);
 
 /** sandboxes_deinit() - forget all records; nothing is called or destroyed */
 void sandboxes_deinit(struct sandboxes *all);
@@ -97,6 +113,9 @@ void sandboxes_there(struct sandboxes *all, const char *id);
 
 /** sandboxes_expire() - destroy whatever is due at @now_ms (monotonic) */
 void sandboxes_expire(struct sandboxes *all, uint64_t now_ms);
+
+/** sandbox_unkeep() - from now on it ends with osbd, as an ephemeral one */
+void sandbox_unkeep(struct sandbox *sandbox);
 
 /** sandboxes_release() - destroy all that are bound to @owner */
 void sandboxes_release(struct sandboxes *all, const void *owner);

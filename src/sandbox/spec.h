@@ -32,6 +32,7 @@ struct spec {
 	bool has_disk;        /* named by the client */
 	bool has_shm;         /* the same */
 	uint64_t timeout_s;   /* 0: lives until destroyed */
+	bool ephemeral;       /* ends with who asked for it, or with osbd */
 	struct strv env;      /* KEY=VALUE */
 	struct strv metadata; /* key, value, key, value ... */
 	struct strv entrypoint;

@@ -250,6 +250,8 @@ static void take_wish(struct exec_ws *exec, const json_t *object)
 	r = wish_read(object, &exec->sandbox->spec, &wish, &err);
 	/* Also a wish that can't be granted ends what is bound to it. */
 	exec->bind = wish.bind;
+	if (wish.bind)
+		sandbox_unkeep(exec->sandbox);
 	if (r == 0)
 		r = start(exec, &wish, &err);
 	if (r < 0)

@@ -274,6 +274,7 @@ void api_sandbox_create(struct request *req)
 		request_abort(req);
 		return;
 	}
+	spec.ephemeral = bound;
 	if (sandbox_create(&req->server->sandboxes, &spec, req->domain,
 			   on_created, creation, &creation->sandbox,
 			   &err) < 0) {

@@ -35,6 +35,7 @@
 #include "server/listen.h"
 #include "server/run.h"
 #include "server/watch.h"
+#include "store/store.h"
 
 #define TICK_MS 1000
 
@@ -181,10 +182,22 @@ static void on_hello(void *ctx, const struct err *err)
 {
 	struct server *server = ctx;
 
-	if (!err)
+	struct err listen_err = ERR_NULL;
+	int r;
+
+	if (err) {
+		server_log("the broker refuses us: %s", err->msg);
+		stop(server, 1);
 		return;
-	server_log("the broker refuses us: %s", err->msg);
-	stop(server, 1);
+	}
+	sandboxes_loaded(&server->sandboxes);
+	/* Only now: before, what is there couldn't be told from what isn't. */
+	r = listen_start(server);
+	if (r < 0) {
+		(void)err_set(&listen_err, ERR_INTERNAL, -r, "listen");
+		server_log("%s", listen_err.msg);
+		stop(server, 1);
+	}
 }
 
 static int start_loop(struct server *server)
@@ -242,18 +255,21 @@ static int start(struct server *server, const struct server_options *options,
 			    &server->broker);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "take the broker's fd");
+	r = store_open(OSBD_FD_STATE, &server->poller, &server->store, err);
+	if (r < 0)
+		return r;
 	sandboxes_init(&server->sandboxes, &server->poller, server->broker,
-		       OSBD_FD_SANDBOXES);
+		       server->store, OSBD_FD_SANDBOXES);
+	r = sandboxes_load(&server->sandboxes, err);
+	if (r < 0)
+		return r;
 	r = broker_hello(server->broker, on_hello, server);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "greet the broker");
-	r = listen_start(server);
-	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r, "listen");
 	server_wake(server);
 	/* Now, since it opens /dev/urandom; else a client can guess it. */
 	json_object_seed(0);
-	r = seccomp_load(osbd_filter, ARRAY_SIZE(osbd_filter));
+	r = seccomp_load_all_threads(osbd_filter, ARRAY_SIZE(osbd_filter));
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r,
 			       "load the system call filter");
@@ -268,6 +284,8 @@ static void end(struct server *server)
 	close_fd(&server->spare_fd);
 	while (server->conns)
 		conn_close(server->conns);
+	conn_flush_all(server);
+	store_close(server->store); /* with the last callbacks */
 	conn_flush_all(server);
 	broker_link_free(server->broker);
 	sandboxes_deinit(&server->sandboxes);

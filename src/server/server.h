@@ -29,6 +29,7 @@ struct server {
 	uv_signal_t term;
 	struct poller poller;
 	struct broker_link *broker;
+	struct store *store;
 	struct sandboxes sandboxes;
 	struct keys keys;
 	struct settings settings;

@@ -68,7 +68,7 @@ static int ask_one(unsigned int i)
 	case 0:
 		return broker_hello(tested, on_answer, &answered[i]);
 	case 1:
-		return broker_create(tested, id, "uid:0", &spec, on_answer,
+		return broker_create(tested, id, "uid:0", &spec, 0, on_answer,
 				     &answered[i]);
 	case 2:
 		return broker_destroy(tested, id, on_answer, &answered[i]);
