@@ -83,6 +83,17 @@ int confine_exec(const struct confine *confine);
 int confine_daemon(uint32_t uid, uint32_t gid);
 
 /**
+ * confine_files() - open no file from now on but those below a directory
+ *
+ * And /dev/urandom, which libraries want. For the calling thread and those it
+ * starts; needs no_new_privs. Where the kernel has no Landlock, file modes
+ * must do.
+ *
+ * Return: 0 or -errno.
+ */
+int confine_files(int dir_fd);
+
+/**
  * confine_empty_root() - an empty read-only root with a fresh /proc and one
  * more directory, in the caller's own mount namespace; the old root is gone
  *

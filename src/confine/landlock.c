@@ -92,25 +92,31 @@ static uint64_t known_rights(long abi)
 	return rights;
 }
 
-static int add_rule(int ruleset_fd, const struct rule *rule, uint64_t known)
+static int add_fd(int ruleset_fd, int path_fd, uint64_t access)
 {
 	struct landlock_path_beneath_attr beneath = {
-		.allowed_access = rule->access & known,
+		.allowed_access = access,
+		.parent_fd = path_fd,
 	};
-	int path_fd auto_fd = open(rule->path, O_PATH | O_CLOEXEC);
 	struct stat st;
 
-	if (path_fd < 0)
-		return errno == ENOENT ? 0 : -errno;
 	if (fstat(path_fd, &st) < 0)
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
 		beneath.allowed_access &= ACCESS_OF_A_FILE;
-	beneath.parent_fd = path_fd;
 	if (syscall(SYS_landlock_add_rule, ruleset_fd,
 		    LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) < 0)
 		return -errno;
 	return 0;
+}
+
+static int add_rule(int ruleset_fd, const struct rule *rule, uint64_t known)
+{
+	int path_fd auto_fd = open(rule->path, O_PATH | O_CLOEXEC);
+
+	if (path_fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return add_fd(ruleset_fd, path_fd, rule->access & known);
 }
 
 static int add_rules(int ruleset_fd, const struct rule *rules, size_t num,
@@ -125,18 +131,15 @@ static int add_rules(int ruleset_fd, const struct rule *rules, size_t num,
 	return 0;
 }
 
-int confine_ruleset_open(enum confine_ruleset which,
-			 const char *const *writable, size_t num_writable,
-			 int *ret_fd)
+/*
+ * An empty ruleset: nothing is allowed yet.
+ * Return: 0 with *@ret_fd -1 where the kernel has no Landlock.
+ */
+static int new_ruleset(uint64_t *ret_known, int *ret_fd)
 {
-	const struct rule *rules =
-		which == CONFINE_ROOT ? root_rules : user_rules;
-	size_t num = which == CONFINE_ROOT ? ARRAY_SIZE(root_rules)
-					   : ARRAY_SIZE(user_rules);
 	struct ruleset_attr attr = { 0 };
-	int ruleset_fd auto_fd = -1;
 	long abi;
-	int r;
+	int fd;
 
 	*ret_fd = -1;
 	abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
@@ -146,20 +149,59 @@ int confine_ruleset_open(enum confine_ruleset which,
 	attr.handled_access_fs = known_rights(abi);
 	if (abi >= 6)
 		attr.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL;
-	ruleset_fd = (int)syscall(SYS_landlock_create_ruleset, &attr,
-				  abi >= 6 ? sizeof(attr)
-					   : sizeof(attr.handled_access_fs),
-				  0);
-	if (ruleset_fd < 0)
+	fd = (int)syscall(SYS_landlock_create_ruleset, &attr,
+			  abi >= 6 ? sizeof(attr)
+				   : sizeof(attr.handled_access_fs),
+			  0);
+	if (fd < 0)
 		return -errno;
-	r = add_rules(ruleset_fd, rules, num, attr.handled_access_fs);
+	*ret_known = attr.handled_access_fs;
+	*ret_fd = fd;
+	return 0;
+}
+
+int confine_ruleset_open(enum confine_ruleset which,
+			 const char *const *writable, size_t num_writable,
+			 int *ret_fd)
+{
+	const struct rule *rules =
+		which == CONFINE_ROOT ? root_rules : user_rules;
+	size_t num = which == CONFINE_ROOT ? ARRAY_SIZE(root_rules)
+					   : ARRAY_SIZE(user_rules);
+	int ruleset_fd auto_fd = -1;
+	uint64_t known;
+	int r;
+
+	*ret_fd = -1;
+	r = new_ruleset(&known, &ruleset_fd);
+	if (r < 0 || ruleset_fd < 0)
+		return r;
+	r = add_rules(ruleset_fd, rules, num, known);
 	for (size_t i = 0; r == 0 && i < num_writable; i++) {
 		const struct rule rule = { writable[i], ACCESS_ALL_FILES };
 
-		r = add_rule(ruleset_fd, &rule, attr.handled_access_fs);
+		r = add_rule(ruleset_fd, &rule, known);
 	}
 	if (r < 0)
 		return r;
 	*ret_fd = take_fd(&ruleset_fd);
 	return 0;
+}
+
+int confine_files(int dir_fd)
+{
+	static const struct rule random = { "/dev/urandom", ACCESS_READ };
+	int ruleset_fd auto_fd = -1;
+	uint64_t known;
+	int r;
+
+	r = new_ruleset(&known, &ruleset_fd);
+	if (r < 0 || ruleset_fd < 0)
+		return r;
+	r = add_fd(ruleset_fd, dir_fd, ACCESS_ALL_FILES & known);
+	if (r == 0)
+		r = add_rule(ruleset_fd, &random, known);
+	if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset_fd, 0) < 0)
+		r = -errno;
+	return r;
 }

@@ -14,6 +14,7 @@
 #include "wire/init_msg.h"
 
 #define CHUNK_BYTES (64u * 1024) /* of a pipe, unless somebody made it larger */
+#define INDEX_SHARE 8u           /* of the log's maximum, for its index */
 #define CHUNKS_MAX 16u           /* of the largest that a program can make */
 
 /*
@@ -83,8 +84,11 @@ static void append(struct output *output, unsigned int i, const uint8_t *data,
 	if (i != output->stream) {
 		uint64_t mark = output->bytes | (i ? INIT_INDEX_STDERR : 0);
 
-		if (write(output->index_fd, &mark, sizeof(mark)) !=
-		    (ssize_t)sizeof(mark)) {
+		/* However often they take turns, an index stays smaller. */
+		output->index_bytes += sizeof(mark);
+		if (output->index_bytes > output->max / INDEX_SHARE ||
+		    write(output->index_fd, &mark, sizeof(mark)) !=
+			    (ssize_t)sizeof(mark)) {
 			give_up(output);
 			return;
 		}

@@ -18,6 +18,7 @@ struct output {
 	int pipe_fd[OUTPUT_STREAMS]; /* -1: none, or at its end */
 	int log_fd, index_fd;        /* -1: none */
 	uint64_t bytes, max;
+	uint64_t index_bytes;
 	unsigned int stream; /* whose the last bytes were */
 	bool truncated;
 	bool grew;         /* since osbd was told last */

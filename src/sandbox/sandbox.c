@@ -25,6 +25,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "sandbox/command.h"
 #include "sandbox/keep.h"
 #include "store/store.h"
 
@@ -62,13 +63,15 @@ const char *sandbox_state_name(enum sandbox_state state)
 }
 
 void sandboxes_init(struct sandboxes *all, const struct poller *poller,
-		    struct broker_link *broker, struct store *store, int dir_fd)
+		    struct broker_link *broker, struct store *store, int dir_fd,
+		    int logs_fd)
 {
 	memset(all, 0, sizeof(*all));
 	all->poller = poller;
 	all->broker = broker;
 	all->store = store;
 	all->dir_fd = dir_fd;
+	all->logs_fd = logs_fd;
 }
 
 struct sandbox *sandbox_ref(struct sandbox *sandbox)
@@ -81,6 +84,13 @@ void sandbox_unref(struct sandbox *sandbox)
 {
 	if (!sandbox || --sandbox->refs)
 		return;
+	while (sandbox->commands) {
+		struct command *command = sandbox->commands;
+
+		sandbox->commands = command->next;
+		command->sandbox = NULL;
+		command_unref(command);
+	}
 	spec_deinit(&sandbox->spec);
 	free(sandbox);
 }
@@ -303,6 +313,7 @@ static void start_destroy(struct sandbox *sandbox)
 	sandbox->wait_err = (struct err)ERR_NULL;
 	sandbox_ref(sandbox); /* until end_destroy() */
 	close_init(sandbox);
+	commands_drop(sandbox);
 	r = broker_destroy(all->broker, sandbox->id, on_destroyed, sandbox);
 	if (r < 0)
 		(void)err_set(&err, ERR_INTERNAL, -r, "send to the broker");
@@ -513,8 +524,10 @@ static int load_one(void *ctx, const struct store_sandbox *record)
 
 int sandboxes_load(struct sandboxes *all, struct err *err)
 {
-	return all->store ? store_each_sandbox(all->store, load_one, all, err)
-			  : 0;
+	int r = all->store ? store_each_sandbox(all->store, load_one, all, err)
+			   : 0;
+
+	return r < 0 ? r : commands_load(all, err);
 }
 
 static void forget_stranger(void *ctx, const struct err *err)
@@ -543,6 +556,7 @@ void sandboxes_loaded(struct sandboxes *all)
 			fail_sandbox(s,
 				     "the sandbox ended while nobody looked");
 		s->missing = false;
+		commands_take_up(s);
 	}
 	sandboxes_expire(all, monotonic_ms());
 }
@@ -581,6 +595,18 @@ void sandboxes_release(struct sandboxes *all, const void *owner)
 		if (s->bound_to == owner && sandbox_visible(s, NULL))
 			sandbox_destroy(s, NULL, NULL);
 	}
+}
+
+int sandbox_attach(struct sandbox *sandbox, uint32_t exec_id,
+		   const struct exec_ops *ops, void *ctx,
+		   struct exec **ret_exec)
+{
+	struct err err = ERR_NULL;
+	int r = open_init(sandbox, &err);
+
+	return r < 0 ? r
+		     : init_link_attach(sandbox->init, exec_id, ops, ctx,
+					ret_exec, &err);
 }
 
 void sandbox_warm(struct sandbox *sandbox)

@@ -58,6 +58,7 @@ struct sandbox {
 	uint64_t deadline_ms;      /* the same, monotonic */
 	char message[ERR_MSG_MAX]; /* FAILED: why */
 	struct init_link *init;    /* opened when first used; or NULL */
+	struct command *commands;  /* the newest first */
 	const void *bound_to; /* somebody at whose end it is destroyed, or NULL;
 				 only ever compared */
 	broker_answer_fn created_fn;
@@ -72,6 +73,7 @@ struct sandboxes {
 	struct broker_link *broker;
 	struct store *store;   /* NULL: nothing is kept */
 	int dir_fd;            /* of the init sockets */
+	int logs_fd;           /* directory of all logs */
 	unsigned int num;      /* records */
 	unsigned int num_live; /* not FAILED: what keeps us from leaving */
 	struct sandbox *newest, *oldest;
@@ -80,11 +82,11 @@ struct sandboxes {
 
 /**
  * sandboxes_init() - nothing yet
- * @broker: stays the caller's, as @poller, @store and @dir_fd
+ * @broker: stays the caller's, as @poller, @store and the descriptors
  */
 void sandboxes_init(struct sandboxes *all, const struct poller *poller,
-		    struct broker_link *broker, struct store *store,
-		    int dir_fd);
+		    struct broker_link *broker, struct store *store, int dir_fd,
+		    int logs_fd);
 
 /** sandboxes_load() - all that the store has; before broker_hello() */
 int sandboxes_load(struct sandboxes *all, struct err *err);
@@ -143,6 +145,11 @@ void sandbox_destroy(struct sandbox *sandbox, broker_answer_fn fn, void *ctx);
 int sandbox_exec(struct sandbox *sandbox, const struct exec_spec *spec,
 		 const struct exec_ops *ops, void *ctx, struct exec **ret_exec,
 		 struct err *err);
+
+/** sandbox_attach() - init_link_attach() on its link, opened if need be */
+int sandbox_attach(struct sandbox *sandbox, uint32_t exec_id,
+		   const struct exec_ops *ops, void *ctx,
+		   struct exec **ret_exec);
 
 /** sandbox_warm() - open the link ahead of the first exec */
 void sandbox_warm(struct sandbox *sandbox);

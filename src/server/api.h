@@ -5,10 +5,7 @@
  * api - the handlers, one per route; each answers its request exactly once
  */
 
-#include <stdint.h>
-
 struct request;
-struct server;
 
 /* api_sandbox.c */
 void api_health(struct request *req);
@@ -25,8 +22,10 @@ void api_exec(struct request *req);
 void api_ping(struct request *req);
 void api_command_run(struct request *req);
 void api_command_interrupt(struct request *req);
-/** api_command_tick() - kill what was asked to end and did not */
-void api_command_tick(struct server *server, uint64_t now_ms);
+void api_command_status(struct request *req);
+void api_command_logs(struct request *req);
+void api_command_events(struct request *req);
+void api_command_delete(struct request *req);
 
 /* api_file.c */
 void api_file_upload(struct request *req);

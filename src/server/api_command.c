@@ -1,373 +1,182 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * api_command - shell commands as a stream of events
+ * api_command - shell commands: start, follow, look at, interrupt
  *
  * Theory of operation. The answer begins only when the command runs, so that
- * what goes wrong before is an ordinary error. Each event is one JSON object
- * and an empty line, without SSE's field names: that is what all clients
- * read. A command outlives its client; then its output is thrown away. So
- * struct command is owned by its run, and the request only hangs on to it.
+ * what goes wrong before is an ordinary error. From then on the command lives
+ * by itself (sandbox/command.h), and its client is one that follows it
+ * (follow.h) like any other.
  *
  * Process:    osbd.
  * Input from: clients: hostile. Programs: hostile.
  */
 
 #include <errno.h>
-#include <signal.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "http/url.h"
 #include "http/write.h"
+#include "sandbox/command.h"
+#include "sandbox/exec_log.h"
 #include "sandbox/sandbox.h"
 #include "server/api.h"
 #include "server/conn.h"
 #include "server/env.h"
+#include "server/event.h"
+#include "server/follow.h"
 #include "server/json.h"
-#include "server/lines.h"
 #include "server/reply.h"
-#include "server/run.h"
 #include "server/server.h"
 #include "server/verdict.h"
 
-#define COMMAND_ID_LEN 32
-#define PING_MS 3000
-#define TERM_GRACE_MS 3000
-#define EVENT_MAX (8u * LINES_MAX) /* a line with every byte escaped */
+#define LOGS_MAX (8u * 1024 * 1024) /* of a log, in one answer */
 
-struct command {
-	struct command *next, *prev; /* in server->commands */
-	struct server *server;
-	struct request *req; /* a reference; NULL: the client is gone */
+/* A command that is asked for. */
+struct starting {
+	struct request *req; /* a reference; its connection may be gone */
 	struct sandbox *sandbox;
-	struct run *run;
-	char id[COMMAND_ID_LEN + 1];
-	bool tried_sh;
-	struct lines lines[2];
-	uint64_t started_ms;
-	uint64_t ping_at_ms;
-	uint64_t kill_at_ms; /* 0: nobody asked it to end */
-	/* what it takes to start it */
+	struct command *command; /* a reference, once asked for */
+	bool tried_sh, background;
+	const char *text; /* in argv */
 	struct strv argv, env;
 	char cwd[4096];
 	uint32_t uid, gid;
 	int64_t timeout_ms;
 };
 
-static void command_free(struct command *command)
+static void starting_free(struct starting *starting)
 {
-	if (!command)
+	if (!starting)
 		return;
-	if (command->prev)
-		command->prev->next = command->next;
-	else if (command->server->commands == command)
-		command->server->commands = command->next;
-	if (command->next)
-		command->next->prev = command->prev;
-	request_unref(command->req);
-	sandbox_unref(command->sandbox);
-	lines_deinit(&command->lines[0]);
-	lines_deinit(&command->lines[1]);
-	strv_deinit(&command->argv);
-	strv_deinit(&command->env);
-	free(command);
+	request_unref(starting->req);
+	sandbox_unref(starting->sandbox);
+	command_unref(starting->command);
+	strv_deinit(&starting->argv);
+	strv_deinit(&starting->env);
+	free(starting);
 }
-DEFINE_AUTO(struct command *, command_free);
+DEFINE_AUTO(struct starting *, starting_free);
 
-/* An event under construction. */
-struct event {
-	struct buf buf;
-	struct json_out json;
-};
-
-static void event_begin(struct event *event, const char *type)
+static int set_argv(struct starting *starting, const char *shell,
+		    const char *text)
 {
-	buf_init(&event->buf, EVENT_MAX);
-	event->json = (struct json_out){ .buf = &event->buf };
-	json_open(&event->json, NULL, '{');
-	json_put_text(&event->json, "type", type);
+	struct strv argv;
+
+	strv_init(&argv, 3, INIT_MSG_MAX);
+	if (strv_add(&argv, shell) < 0 || strv_add(&argv, "-c") < 0 ||
+	    strv_add(&argv, text) < 0) {
+		strv_deinit(&argv);
+		return -E2BIG;
+	}
+	strv_deinit(&starting->argv);
+	starting->argv = argv;
+	starting->text = strv_next(&argv, strv_next(&argv, strv_first(&argv)));
+	return 0;
 }
 
-/* @req: NULL when the client has gone: thrown away. */
-static void event_send(struct event *event, struct request *req)
-{
-	struct timespec now;
+static int start(struct starting *starting, struct err *err);
 
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* can't fail */
-	json_put_int(&event->json, "timestamp",
-		     now.tv_sec * 1000 + now.tv_nsec / 1000000);
-	json_close(&event->json, '}');
-	buf_adds(&event->buf, "\n\n");
-	if (req && event->buf.failed)
-		request_abort(req);
-	else if (req)
-		reply_piece(req, buf_data(&event->buf), buf_len(&event->buf));
-	buf_deinit(&event->buf);
-}
-
-static void send_text_event(struct request *req, const char *type,
-			    const void *text, size_t len)
+static void on_started(void *ctx)
 {
+	struct starting *starting auto_clean(starting_freep) = ctx;
+	static const uint64_t from[2] = { 0, 0 };
+	struct request *req = starting->req;
 	struct event event;
 
-	event_begin(&event, type);
-	json_put_bytes(&event.json, "text", text, len);
-	event_send(&event, req);
-}
-
-/* @more: a second line of the traceback, or NULL. */
-static void send_error_event(struct request *req, const char *value,
-			     const char *trace, const char *more)
-{
-	struct event event;
-
-	event_begin(&event, "error");
-	json_open(&event.json, "error", '{');
-	json_put_text(&event.json, "ename", "CommandExecError");
-	json_put_text(&event.json, "evalue", value);
-	json_open(&event.json, "traceback", '[');
-	json_put_text(&event.json, NULL, trace);
-	if (more)
-		json_put_text(&event.json, NULL, more);
-	json_close(&event.json, ']');
-	json_close(&event.json, '}');
-	event_send(&event, req);
-}
-
-static void send_complete_event(struct command *command)
-{
-	struct event event;
-	uint64_t took_ms = server_now_ms(command->server) - command->started_ms;
-
+	if (!req->conn)
+		return; /* it goes on; nobody listens */
+	if (!starting->background) {
+		follow_begin(req, starting->command, from);
+		return;
+	}
+	event_stream(req);
+	event_text(req, "init", starting->command->id, COMMAND_ID_LEN);
 	event_begin(&event, "execution_complete");
-	if (took_ms)
-		json_put_int(&event.json, "execution_time", (int64_t)took_ms);
-	event_send(&event, command->req);
+	event_send(&event, req);
+	reply_end(req);
 }
 
-static void send_stdout_line(void *ctx, const uint8_t *line, size_t len)
+/* Where there is no bash, sh does. Return: whether that is being tried. */
+static bool try_sh(struct starting *starting)
 {
-	struct command *command = ctx;
-
-	/* An empty text would be left out by clients' models. */
-	send_text_event(command->req, "stdout", len ? line : (void *)"\n",
-			len ? len : 1);
-}
-
-static void send_stderr_line(void *ctx, const uint8_t *line, size_t len)
-{
-	struct command *command = ctx;
-
-	send_text_event(command->req, "stderr", len ? line : (void *)"\n",
-			len ? len : 1);
-}
-
-static lines_fn line_fn(enum run_stream stream)
-{
-	return stream == RUN_STDOUT ? send_stdout_line : send_stderr_line;
-}
-
-static void begin_stream(struct command *command)
-{
-	struct request *req = command->req;
-	struct buf *out = reply_head(req, 200);
-
-	if (!out)
-		return;
-	http_put_field(out, "Content-Type", "text/event-stream");
-	http_put_field(out, "Cache-Control", "no-cache");
-	http_put_field(out, "X-Accel-Buffering", "no");
-	reply_head_end(req, true);
-	send_text_event(req, "init", command->id, COMMAND_ID_LEN);
-}
-
-static void on_started(void *ctx, int32_t pid)
-{
-	struct command *command = ctx;
-
-	(void)pid;
-	command->started_ms = server_now_ms(command->server);
-	command->ping_at_ms = command->started_ms + PING_MS;
-	if (!command->req)
-		return;
-	begin_stream(command);
-	send_text_event(command->req, "ping", "pong", 4);
-}
-
-static void on_output(void *ctx, enum run_stream stream, const uint8_t *data,
-		      size_t len)
-{
-	struct command *command = ctx;
-
-	if (!command->req)
-		return;
-	lines_feed(&command->lines[stream - 1], data, len, line_fn(stream),
-		   command);
-	if (command->req && request_full(command->req))
-		run_pause(command->run, true);
-}
-
-static int start(struct command *command, struct err *err);
-
-/* It never ran. Return: true when another shell is being tried. */
-static bool take_failure(struct command *command,
-			 const struct run_result *result)
-{
-	struct request *req = command->req;
-	char text[VERDICT_TEXT_MAX];
 	struct err err = ERR_NULL;
 
-	if (result->stage == INIT_STAGE_EXEC && result->sys == ENOENT &&
-	    !command->tried_sh) {
-		const char *script =
-			strv_next(&command->argv,
-				  strv_next(&command->argv,
-					    strv_first(&command->argv)));
-		struct strv argv;
-
-		command->tried_sh = true;
-		strv_init(&argv, 3, INIT_MSG_MAX);
-		if (strv_add(&argv, "sh") == 0 && strv_add(&argv, "-c") == 0 &&
-		    strv_add(&argv, script) == 0) {
-			strv_deinit(&command->argv);
-			command->argv = argv;
-			if (start(command, &err) == 0)
-				return true;
-		} else {
-			strv_deinit(&argv);
-		}
-	}
-	if (!req)
+	if (starting->tried_sh)
 		return false;
-	verdict_text(result, strv_first(&command->argv), command->cwd, text);
-	if (result->stage == INIT_STAGE_CWD) {
+	starting->tried_sh = true;
+	command_unref(take_ptr(starting->command));
+	return set_argv(starting, "sh", starting->text) == 0 &&
+	       start(starting, &err) == 0;
+}
+
+static void on_failed(void *ctx, enum init_stage stage, int sys)
+{
+	struct starting *starting auto_clean(starting_freep) = ctx;
+	struct request *req = starting->req;
+	char text[VERDICT_TEXT_MAX];
+
+	if (stage == INIT_STAGE_EXEC && sys == ENOENT && try_sh(starting)) {
+		(void)take_ptr(starting);
+		return;
+	}
+	if (stage == INIT_STAGE_CWD) {
 		reply_error(req, 400, "INVALID_REQUEST_BODY",
-			    "cwd '%.200s': %s", command->cwd,
-			    strerror(result->sys));
-	} else if (result->stage == INIT_STAGE_EXEC) {
-		begin_stream(command);
-		send_error_event(req, strerror(result->sys), text, NULL);
-		reply_end(req);
-	} else {
+			    "cwd '%.200s': %s", starting->cwd, strerror(sys));
+		return;
+	}
+	verdict_failed_text(stage, sys, strv_first(&starting->argv),
+			    starting->cwd, text);
+	if (stage != INIT_STAGE_EXEC) {
 		reply_error(req, 500, "RUNTIME_ERROR", "%s", text);
-	}
-	return false;
-}
-
-static void send_end(struct command *command, const struct run_result *result)
-{
-	const struct init_exited *exited = &result->exited;
-	char value[16];
-	char trace[VERDICT_TEXT_MAX];
-	char timeout[64];
-
-	if (result->outcome == RUN_EXITED && exited->signal == 0 &&
-	    exited->exit_code == 0 && exited->verdict == VERDICT_EXITED) {
-		send_complete_event(command);
 		return;
 	}
-	if (result->outcome == RUN_EXITED && exited->signal == 0 &&
-	    exited->verdict == VERDICT_EXITED) {
-		(void)snprintf(value, sizeof(value), "%d", exited->exit_code);
-		(void)snprintf(trace, sizeof(trace), "exit status %d",
-			       exited->exit_code);
-		send_error_event(command->req, value, trace, NULL);
-		return;
-	}
-	if (result->outcome == RUN_EXITED && exited->signal == SIGKILL)
-		(void)snprintf(trace, sizeof(trace), "signal: killed");
-	else if (result->outcome == RUN_EXITED && exited->signal == SIGTERM)
-		(void)snprintf(trace, sizeof(trace), "signal: terminated");
-	else
-		verdict_text(result, strv_first(&command->argv), command->cwd,
-			     trace);
-	(void)snprintf(timeout, sizeof(timeout), "timeout after %lld ms",
-		       (long long)command->timeout_ms);
-	send_error_event(command->req, "-1", trace,
-			 result->outcome == RUN_EXITED &&
-					 exited->verdict == VERDICT_WALL_TIMEOUT
-				 ? timeout
-				 : NULL);
+	event_stream(req);
+	event_text(req, "init", starting->command->id, COMMAND_ID_LEN);
+	event_error(req, strerror(sys), text, NULL);
+	reply_end(req);
 }
 
-static void on_done(void *ctx, const struct run_result *result)
+static void on_refused(void *ctx, const struct err *err)
 {
-	struct command *command = ctx;
-	struct request *req auto_clean(request_unrefp) =
-		command->req ? request_ref(command->req) : NULL;
+	struct starting *starting auto_clean(starting_freep) = ctx;
 
-	command->run = NULL;
-	if (result->outcome == RUN_FAILED) {
-		if (take_failure(command, result))
-			return;
-	} else if (req && !req->replied) {
-		reply_error(req, 500, "RUNTIME_ERROR",
-			    "the sandbox ended before the command began");
-	} else if (req) {
-		lines_end(&command->lines[0], send_stdout_line, command);
-		lines_end(&command->lines[1], send_stderr_line, command);
-		send_end(command, result);
-		reply_end(req);
-	}
-	command_free(command);
+	reply_error(starting->req, err->kind == ERR_UNAVAILABLE ? 503 : 500,
+		    "RUNTIME_ERROR", "%s", err->msg);
 }
 
-static const struct run_ops run_ops = {
-	.started = on_started,
-	.output = on_output,
-	.done = on_done,
-};
-
-static int start(struct command *command, struct err *err)
+static int start(struct starting *starting, struct err *err)
 {
-	struct run_spec spec = {
-		.argv = &command->argv,
-		.env = &command->env,
-		.cwd = command->cwd,
-		.uid = command->uid,
-		.gid = command->gid,
-		.wall_ms = (uint64_t)command->timeout_ms,
+	static const struct command_ops ops = {
+		.started = on_started,
+		.failed = on_failed,
+		.refused = on_refused,
 	};
+	const struct command_spec spec = {
+		.text = starting->text,
+		.argv = &starting->argv,
+		.env = &starting->env,
+		.cwd = starting->cwd,
+		.uid = starting->uid,
+		.gid = starting->gid,
+		.wall_ms = (uint64_t)starting->timeout_ms,
+		.background = starting->background,
+	};
+	struct command *command;
+	int r;
 
-	return run_start(command->server, command->sandbox, &spec, &run_ops,
-			 command, &command->run, err);
+	r = command_start(starting->sandbox, &spec, &ops, starting, &command,
+			  err);
+	if (r == 0)
+		starting->command = command_ref(command);
+	return r;
 }
 
-static void on_drained(struct request *req)
-{
-	struct command *command = req->state;
-
-	if (command->run)
-		run_pause(command->run, false);
-}
-
-/* The command goes on; nobody listens. */
-static void on_gone(struct request *req)
-{
-	struct command *command = req->state;
-
-	if (command->run)
-		run_pause(command->run, false);
-	command->req = NULL;
-	request_unref(req);
-}
-
-static void on_tick(struct request *req, uint64_t now_ms)
-{
-	struct command *command = req->state;
-
-	if (!req->replied || now_ms < command->ping_at_ms)
-		return;
-	command->ping_at_ms = now_ms + PING_MS;
-	send_text_event(req, "ping", "pong", 4);
-}
-
-static int read_user(const json_t *body, struct command *command,
+static int read_user(const json_t *body, struct starting *starting,
 		     struct err *err)
 {
 	int64_t uid = 0;
@@ -379,12 +188,12 @@ static int read_user(const json_t *body, struct command *command,
 		return -EINVAL;
 	if (r_uid == 1 && r_gid == 0)
 		return err_set(err, ERR_INVALID, 0, "gid: only with uid");
-	command->uid = (uint32_t)uid;
-	command->gid = (uint32_t)(r_gid == 0 ? gid : uid);
+	starting->uid = (uint32_t)uid;
+	starting->gid = (uint32_t)(r_gid == 0 ? gid : uid);
 	return 0;
 }
 
-static int read_envs(const json_t *body, struct command *command,
+static int read_envs(const json_t *body, struct starting *starting,
 		     struct err *err)
 {
 	const json_t *envs;
@@ -399,8 +208,8 @@ static int read_envs(const json_t *body, struct command *command,
 		if (!json_is_string(value))
 			return err_set(err, ERR_INVALID, 0,
 				       "envs '%.100s': must be a string", key);
-		if (strv_set_env(&command->env, key, json_string_value(value)) <
-		    0)
+		if (strv_set_env(&starting->env, key,
+				 json_string_value(value)) < 0)
 			return err_set(err, ERR_INVALID, 0,
 				       "envs '%.100s': bad name, or too much",
 				       key);
@@ -408,55 +217,33 @@ static int read_envs(const json_t *body, struct command *command,
 	return 0;
 }
 
-static int read_body(const json_t *body, struct command *command,
+static int read_body(const json_t *body, struct starting *starting,
 		     struct err *err)
 {
 	const char *text = "";
 	const char *cwd = ENV_WORKDIR;
 	int r;
 
-	if (json_get_text(body, "command", &text, err) < 0 ||
+	if (json_get_bool(body, "background", &starting->background, err) < 0 ||
+	    json_get_text(body, "command", &text, err) < 0 ||
 	    json_get_text(body, "cwd", &cwd, err) < 0 ||
 	    json_get_int(body, "timeout", 0, INT64_MAX / 1000,
-			 &command->timeout_ms, err) < 0)
+			 &starting->timeout_ms, err) < 0)
 		return -EINVAL;
 	if (*text == '\0')
 		return err_set(err, ERR_INVALID, 0, "command is missing");
-	strv_init(&command->argv, 3, INIT_MSG_MAX);
-	if (strv_add(&command->argv, "bash") < 0 ||
-	    strv_add(&command->argv, "-c") < 0 ||
-	    strv_add(&command->argv, text) < 0)
+	if (set_argv(starting, "bash", text) < 0)
 		return err_set(err, ERR_INVALID, 0, "command: too long");
-	r = read_user(body, command, err);
+	r = read_user(body, starting, err);
 	if (r == 0)
-		r = env_init(&command->env, &command->sandbox->spec,
-			     command->uid, err);
+		r = env_init(&starting->env, &starting->sandbox->spec,
+			     starting->uid, err);
 	if (r == 0)
-		r = read_envs(body, command, err);
+		r = read_envs(body, starting, err);
 	if (r == 0)
-		r = env_path(&command->env, *cwd ? cwd : ENV_WORKDIR,
-			     command->cwd, sizeof(command->cwd), err);
+		r = env_path(&starting->env, *cwd ? cwd : ENV_WORKDIR,
+			     starting->cwd, sizeof(starting->cwd), err);
 	return r;
-}
-
-static struct command *command_new(struct request *req, struct sandbox *sandbox)
-{
-	struct command *command = calloc(1, sizeof(*command));
-	uint8_t random[COMMAND_ID_LEN / 2];
-
-	if (!command ||
-	    getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
-		free(command);
-		return NULL;
-	}
-	for (unsigned int i = 0; i < sizeof(random); i++)
-		(void)snprintf(command->id + 2 * i, 3, "%02x", random[i]);
-	command->server = req->server;
-	command->req = request_ref(req);
-	command->sandbox = sandbox_ref(sandbox);
-	lines_init(&command->lines[0]);
-	lines_init(&command->lines[1]);
-	return command;
 }
 
 void api_ping(struct request *req)
@@ -467,52 +254,208 @@ void api_ping(struct request *req)
 
 void api_command_run(struct request *req)
 {
-	static const struct request_ops ops = {
-		.drained = on_drained,
-		.tick = on_tick,
-		.gone = on_gone,
-	};
-	struct command *command auto_clean(command_freep) = NULL;
+	struct starting *starting auto_clean(starting_freep) = NULL;
 	struct sandbox *sandbox = reply_sandbox(req);
 	json_t *body auto_json = NULL;
 	struct err err = ERR_NULL;
-	bool background = false;
 
 	if (!sandbox)
 		return;
-	command = command_new(req, sandbox);
-	if (!command) {
+	starting = calloc(1, sizeof(*starting));
+	if (!starting) {
 		request_abort(req);
 		return;
 	}
+	starting->req = request_ref(req);
+	starting->sandbox = sandbox_ref(sandbox);
 	body = json_read(buf_data(&req->body), buf_len(&req->body), &err);
-	if (!body || json_get_bool(body, "background", &background, &err) < 0 ||
-	    read_body(body, command, &err) < 0) {
+	if (!body || read_body(body, starting, &err) < 0) {
 		reply_err(req, "INVALID_REQUEST_BODY", &err);
 		return;
 	}
-	if (background) {
-		reply_error(req, 501, "NOT_SUPPORTED",
-			    "background commands aren't served here");
-		return;
-	}
-	if (start(command, &err) < 0) {
+	if (start(starting, &err) < 0) {
 		reply_err(req, "RUNTIME_ERROR", &err);
 		return;
 	}
-	req->ops = &ops;
-	req->state = command;
-	command->next = req->server->commands;
-	if (command->next)
-		command->next->prev = command;
-	req->server->commands = command;
-	(void)take_ptr(command);
+	(void)take_ptr(starting);
+	server_wake(req->server);
+}
+
+/* The command of the path, or NULL after refusing. */
+static struct command *reply_command(struct request *req)
+{
+	struct sandbox *sandbox = reply_sandbox(req);
+	struct command *command =
+		sandbox ? command_find(sandbox, req->in_exec) : NULL;
+
+	if (sandbox && !command)
+		reply_error(req, 404, "COMMAND_NOT_FOUND",
+			    "command %s not found; the last %d that ended are "
+			    "remembered",
+			    req->in_exec, COMMANDS_KEPT_MAX);
+	return command;
+}
+
+static void put_end(struct json_out *json, const struct command *command)
+{
+	const struct command_result *result = &command->result;
+	char value[16], trace[FOLLOW_TEXT_MAX];
+
+	if (result->verdict == VERDICT_EXITED)
+		json_put_int(json, "exit_code", result->exit_code);
+	else if (result->verdict != VERDICT_LOST)
+		json_put_int(json, "exit_code", -1);
+	if (follow_error_text(result, value, trace) == 0)
+		json_put_text(json, "error", trace);
+	json_put_time(json, "finished_at", command->finished_us);
+	json_put_text(json, "verdict", verdict_name(result->verdict));
+	json_put_bool(json, "truncated", result->truncated);
+	json_put_int(json, "wall_ms",
+		     (int64_t)((result->wall_us + 999) / 1000));
+	json_put_int(json, "cpu_ms", (int64_t)((result->cpu_us + 999) / 1000));
+	json_put_int(json, "peak_memory_bytes",
+		     (int64_t)(result->peak_memory_bytes & INT64_MAX));
+	json_put_int(json, "peak_pids", result->peak_pids);
+}
+
+void api_command_status(struct request *req)
+{
+	const struct command *command = reply_command(req);
+	struct buf body auto_clean(buf_deinit) = BUF_NULL;
+	struct json_out json = { .buf = &body };
+
+	if (!command)
+		return;
+	buf_init(&body, 8 * INIT_MSG_MAX);
+	json_open(&json, NULL, '{');
+	json_put_text(&json, "id", command->id);
+	json_put_text(&json, "content", command->text);
+	json_put_bool(&json, "running", command_running(command));
+	json_put_time(&json, "started_at", command->started_us);
+	if (!command_running(command))
+		put_end(&json, command);
+	json_close(&json, '}');
+	reply_json(req, 200, &body);
+}
+
+/* Decimal digits; 0 for anything else, as the protocol wants it. */
+static uint64_t read_cursor(const struct request *req)
+{
+	char text[24], *end;
+	uint64_t cursor;
+
+	if (http_query_get(req->head->query, "cursor", text, sizeof(text)) <
+		    0 ||
+	    text[0] < '0' || text[0] > '9')
+		return 0;
+	errno = 0;
+	cursor = strtoull(text, &end, 10);
+	return *end || errno || cursor > INT64_MAX ? 0 : cursor;
+}
+
+/* How much of the log from @at goes into one answer. */
+static size_t log_part(const struct exec_log *log, uint64_t at)
+{
+	uint64_t size = exec_log_size(log);
+	uint64_t left = at < size ? size - at : 0;
+
+	return left < LOGS_MAX ? (size_t)left : LOGS_MAX;
+}
+
+static void reply_log(struct request *req, struct exec_log *log)
+{
+	struct server *server = req->server;
+	uint64_t at = read_cursor(req);
+	size_t left = log_part(log, at);
+	struct buf *out = reply_head(req, 200);
+	unsigned int stream;
+
+	if (!out)
+		return;
+	log->at = at;
+	http_put_field(out, "Content-Type", "text/plain; charset=utf-8");
+	http_put_number(out, "EXECD-COMMANDS-TAIL-CURSOR", at + left);
+	http_put_number(out, "Content-Length", left);
+	reply_head_end(req, false);
+	while (left > 0) {
+		size_t max = sizeof(server->read_buf);
+		size_t n = exec_log_next(log, server->read_buf,
+					 left < max ? left : max, &stream);
+
+		if (n == 0) { /* it has shrunk: no honest init does that */
+			request_abort(req);
+			return;
+		}
+		reply_piece(req, server->read_buf, n);
+		left -= n;
+	}
+	reply_end(req);
+}
+
+void api_command_logs(struct request *req)
+{
+	const struct command *command = reply_command(req);
+	const struct sandbox *sandbox;
+	struct exec_log log;
+
+	if (!command)
+		return;
+	sandbox = command->sandbox;
+	if (exec_log_open(sandbox->all->logs_fd, sandbox->id, command->id,
+			  &log) < 0) {
+		reply_error(req, 500, "RUNTIME_ERROR",
+			    "the command's log can't be read");
+		return;
+	}
+	reply_log(req, &log);
+	exec_log_close(&log);
+}
+
+/* "N" or "N,M". Return: 0, or -EINVAL. */
+static int parse_from(const char *text, uint64_t ret_from[static 2])
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		char *end;
+
+		if (*text < '0' || *text > '9')
+			return -EINVAL;
+		errno = 0;
+		ret_from[i] = strtoull(text, &end, 10);
+		if (errno || ret_from[i] > INT64_MAX)
+			return -EINVAL;
+		if (*end == '\0')
+			return 0;
+		if (*end != ',')
+			return -EINVAL;
+		text = end + 1;
+	}
+	return -EINVAL;
+}
+
+void api_command_events(struct request *req)
+{
+	uint64_t from[2] = { 0, 0 };
+	struct command *command = reply_command(req);
+	char text[48];
+	int r;
+
+	if (!command)
+		return;
+	r = http_query_get(req->head->query, "from", text, sizeof(text));
+	if (r != -ENOENT && (r < 0 || parse_from(text, from) < 0)) {
+		reply_error(req, 400, "INVALID_QUERY",
+			    "from: the offsets of the last events seen, "
+			    "STDOUT or STDOUT,STDERR");
+		return;
+	}
+	follow_begin(req, command, from);
 }
 
 void api_command_interrupt(struct request *req)
 {
 	struct sandbox *sandbox = reply_sandbox(req);
 	char id[COMMAND_ID_LEN + 1];
+	struct command *command;
 	int r;
 
 	if (!sandbox)
@@ -522,25 +465,57 @@ void api_command_interrupt(struct request *req)
 		reply_error(req, 400, "MISSING_QUERY", "id is missing");
 		return;
 	}
-	if (r < 0)
-		id[0] = '\0'; /* not decodable, too long: not one of ours */
-	for (struct command *c = req->server->commands; c; c = c->next) {
-		if (c->sandbox != sandbox || strcmp(c->id, id) != 0 || !c->run)
-			continue;
-		run_kill(c->run, INIT_KILL_TERM_TREE, SIGTERM);
-		c->kill_at_ms = server_now_ms(req->server) + TERM_GRACE_MS;
-		reply_empty(req, 200);
+	/* Not decodable, too long: not one of ours. */
+	command = r < 0 ? NULL : command_find(sandbox, id);
+	if (!command || !command->exec) {
+		reply_error(req, 404, "RUNTIME_ERROR",
+			    "no such command is running");
 		return;
 	}
-	reply_error(req, 404, "RUNTIME_ERROR", "no such command is running");
+	command_interrupt(command);
+	reply_empty(req, 200);
 }
 
-void api_command_tick(struct server *server, uint64_t now_ms)
+/* Somebody who waits for a command's end, to have it forgotten. */
+struct removal {
+	struct request *req;
+	struct command *command;
+	struct command_watch watch;
+};
+
+static void on_removal_news(void *ctx)
 {
-	for (struct command *c = server->commands; c; c = c->next) {
-		if (!c->kill_at_ms || c->kill_at_ms > now_ms || !c->run)
-			continue;
-		c->kill_at_ms = 0;
-		run_kill(c->run, INIT_KILL_TREE, SIGKILL);
+	struct removal *removal = ctx;
+	struct command *command = removal->command;
+
+	if (command_running(command))
+		return;
+	command_unwatch(command, &removal->watch);
+	if (command->sandbox)
+		command_forget(command);
+	reply_empty(removal->req, 204);
+	request_unref(removal->req);
+	command_unref(command);
+	free(removal);
+}
+
+void api_command_delete(struct request *req)
+{
+	struct command *command = reply_command(req);
+	struct removal *removal;
+
+	if (!command)
+		return;
+	removal = calloc(1, sizeof(*removal));
+	if (!removal) {
+		request_abort(req);
+		return;
 	}
+	removal->req = request_ref(req);
+	removal->command = command_ref(command);
+	removal->watch.fn = on_removal_news;
+	removal->watch.ctx = removal;
+	command_watch(command, &removal->watch);
+	command_kill(command);
+	on_removal_news(removal);
 }

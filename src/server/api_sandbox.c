@@ -17,11 +17,10 @@
 #include "server/api.h"
 #include "server/conn.h"
 #include "server/create_body.h"
-#include "server/env.h"
+#include "server/entrypoint.h"
 #include "server/json.h"
 #include "server/list_query.h"
 #include "server/reply.h"
-#include "server/run.h"
 #include "server/server.h"
 
 void api_health(struct request *req)
@@ -134,50 +133,6 @@ static void creation_free(struct creation *creation)
 }
 DEFINE_AUTO(struct creation *, creation_free);
 
-static void entrypoint_started(void *ctx, int32_t pid)
-{
-	(void)ctx;
-	(void)pid;
-}
-
-static void entrypoint_output(void *ctx, enum run_stream stream,
-			      const uint8_t *data, size_t len)
-{
-	(void)ctx;
-	(void)stream;
-	(void)data;
-	(void)len;
-}
-
-static void entrypoint_done(void *ctx, const struct run_result *result)
-{
-	(void)ctx;
-	(void)result;
-}
-
-/* It is nobody's business how it ends: the sandbox goes on. */
-static void start_entrypoint(struct server *server, struct sandbox *sandbox)
-{
-	static const struct run_ops ops = {
-		.started = entrypoint_started,
-		.output = entrypoint_output,
-		.done = entrypoint_done,
-	};
-	struct strv env auto_clean(strv_deinit) = { 0 };
-	struct run_spec spec = {
-		.argv = &sandbox->spec.entrypoint,
-		.env = &env,
-		.cwd = ENV_WORKDIR,
-		.no_output = true,
-	};
-	struct err err = ERR_NULL;
-	struct run *run;
-
-	if (env_init(&env, &sandbox->spec, 0, &err) < 0 ||
-	    run_start(server, sandbox, &spec, &ops, NULL, &run, &err) < 0)
-		server_log("sandbox %s: entrypoint: %s", sandbox->id, err.msg);
-}
-
 /* What the broker refuses about a spec is mostly about its volumes. */
 static void reply_refusal(struct request *req, const struct err *err)
 {
@@ -205,28 +160,40 @@ static void reply_refusal(struct request *req, const struct err *err)
 	}
 }
 
-static void on_created(void *ctx, const struct err *err)
+static void answer_created(void *ctx)
 {
 	struct creation *creation auto_clean(creation_freep) = ctx;
 	struct request *req = creation->req;
+
+	/* Nobody knows its id, and nobody ever will. */
+	if (!req->conn)
+		sandbox_destroy(creation->sandbox, NULL, NULL);
+	else
+		reply_with_sandbox(req, 202, creation->sandbox);
+}
+
+static void on_created(void *ctx, const struct err *err)
+{
+	struct creation *creation = ctx;
 	struct sandbox *sandbox = creation->sandbox;
-	struct conn *conn = req->conn;
+	struct conn *conn = creation->req->conn;
 
 	if (err) {
-		reply_refusal(req, err);
+		reply_refusal(creation->req, err);
+		creation_free(creation);
 		return;
 	}
-	/* Nobody knows its id, and nobody ever will. */
-	if (!conn) {
-		sandbox_destroy(sandbox, NULL, NULL);
+	/* First: who hears that the sandbox is there may rely on it. */
+	if (conn && !spec_entrypoint_idles(&sandbox->spec)) {
+		entrypoint_start(sandbox, answer_created, creation);
 		return;
 	}
-	reply_with_sandbox(req, 202, sandbox);
-	conn_flush(conn);
-	if (!spec_entrypoint_idles(&sandbox->spec))
-		start_entrypoint(req->server, sandbox);
-	else
-		sandbox_warm(sandbox); /* while the client reads */
+	sandbox_ref(sandbox);
+	answer_created(creation);
+	if (conn && !conn->closed)
+		conn_flush(conn);
+	sandbox_warm(sandbox); /* while the client reads */
+	sandbox_unref(sandbox);
 }
 
 /* What a list shows counts; what is being ended doesn't any more. */

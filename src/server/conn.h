@@ -65,9 +65,10 @@ struct request {
 	char domain[DOMAIN_NAME_MAX + 1];
 	bool by_id; /* no key was presented where none is needed: the sandbox
 		       id alone is the permission */
-	char in_id[SANDBOX_ID_LEN + 1]; /* {id} of the path; "": too long */
-	unsigned int port;              /* {port} of the path */
-	struct buf body;                /* complete, unless ROUTE_STREAM */
+	char in_id[SANDBOX_ID_LEN + 1];   /* {id} of the path; "": too long */
+	char in_exec[SANDBOX_ID_LEN + 1]; /* {exec} likewise */
+	unsigned int port;                /* {port} of the path */
+	struct buf body;                  /* complete, unless ROUTE_STREAM */
 	const struct request_ops *ops;
 	void *state; /* the handler's */
 	bool body_complete;

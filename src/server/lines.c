@@ -2,10 +2,11 @@
 
 #include "server/lines.h"
 
-void lines_init(struct lines *lines)
+void lines_init(struct lines *lines, uint64_t pos)
 {
 	buf_init(&lines->partial, LINES_MAX);
 	lines->after_cr = false;
+	lines->pos = lines->end = pos;
 }
 
 void lines_deinit(struct lines *lines)
@@ -17,6 +18,7 @@ void lines_end(struct lines *lines, lines_fn fn, void *ctx)
 {
 	if (buf_len(&lines->partial) == 0)
 		return;
+	lines->end = lines->pos;
 	fn(ctx, buf_data(&lines->partial), buf_len(&lines->partial));
 	buf_reset(&lines->partial);
 }
@@ -50,11 +52,13 @@ static void add_partial(struct lines *lines, const uint8_t *data, size_t len,
 			size_t cut = whole_chars(buf_data(partial),
 						 buf_len(partial));
 
+			lines->end = lines->pos - (buf_len(partial) - cut);
 			fn(ctx, buf_data(partial), cut);
 			buf_consume(partial, cut);
 		}
 		n = len < buf_room(partial) ? len : buf_room(partial);
 		buf_add(partial, data, n);
+		lines->pos += n;
 		data += n;
 		len -= n;
 		/* No memory: this piece is all that can be lost. */
@@ -80,6 +84,7 @@ void lines_feed(struct lines *lines, const uint8_t *data, size_t len,
 
 		if (lines->after_cr && *data == '\n') {
 			lines->after_cr = false;
+			lines->pos++;
 			data++;
 			len--;
 			continue;
@@ -92,8 +97,11 @@ void lines_feed(struct lines *lines, const uint8_t *data, size_t len,
 		}
 		if (buf_len(&lines->partial) || n > LINES_MAX) {
 			add_partial(lines, data, n, fn, ctx);
+			lines->pos++;
 			lines_end(lines, fn, ctx);
 		} else {
+			lines->pos += n + 1;
+			lines->end = lines->pos;
 			fn(ctx, data, n);
 		}
 		lines->after_cr = data[n] == '\r';

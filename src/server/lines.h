@@ -20,10 +20,13 @@ typedef void (*lines_fn)(void *ctx, const uint8_t *line, size_t len);
 
 struct lines {
 	struct buf partial;
+	uint64_t pos;  /* bytes taken so far, ends of lines included */
+	uint64_t end;  /* for fn: up to where this one goes */
 	bool after_cr; /* a LF right now belongs to the CR before */
 };
 
-void lines_init(struct lines *lines);
+/** lines_init() - as if @pos bytes had been taken */
+void lines_init(struct lines *lines, uint64_t pos);
 void lines_deinit(struct lines *lines);
 
 /** lines_feed() - call @fn for each line that is complete now */

@@ -24,6 +24,12 @@ static const struct route routes[] = {
 	{ "GET", EXECD "/ping", ROUTE_BY_ID, api_ping },
 	{ "POST", EXECD "/command", ROUTE_BY_ID, api_command_run },
 	{ "DELETE", EXECD "/command", ROUTE_BY_ID, api_command_interrupt },
+	{ "GET", EXECD "/command/status/{exec}", ROUTE_BY_ID,
+	  api_command_status },
+	{ "GET", EXECD "/command/{exec}/logs", ROUTE_BY_ID, api_command_logs },
+	{ "GET", EXECD "/command/{exec}/events", ROUTE_BY_ID,
+	  api_command_events },
+	{ "DELETE", EXECD "/command/{exec}", ROUTE_BY_ID, api_command_delete },
 	{ "POST", EXECD "/files/upload", ROUTE_BY_ID | ROUTE_STREAM,
 	  api_file_upload },
 	{ "GET", EXECD "/files/download", ROUTE_BY_ID, api_file_download },
@@ -31,8 +37,8 @@ static const struct route routes[] = {
 
 /* What the placeholders stood for. */
 struct match {
-	const char *id;
-	size_t id_len;
+	const char *id, *exec;
+	size_t id_len, exec_len;
 	unsigned int port;
 };
 
@@ -63,6 +69,9 @@ static bool matches(const char *pattern, const char *path, struct match *match)
 		if (want == 4 && strncmp(pattern, "{id}", 4) == 0) {
 			match->id = path;
 			match->id_len = have;
+		} else if (want == 6 && strncmp(pattern, "{exec}", 6) == 0) {
+			match->exec = path;
+			match->exec_len = have;
 		} else if (want == 6 && strncmp(pattern, "{port}", 6) == 0) {
 			match->port = parse_port(path, have);
 		} else if (want != have || strncmp(pattern, path, want) != 0) {
@@ -115,6 +124,8 @@ int route_find(struct request *req)
 		req->port = match.port;
 		if (match.id && match.id_len < sizeof(req->in_id))
 			memcpy(req->in_id, match.id, match.id_len);
+		if (match.exec && match.exec_len < sizeof(req->in_exec))
+			memcpy(req->in_exec, match.exec, match.exec_len);
 		return 0;
 	}
 	if (path_known)

@@ -25,11 +25,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "confine/confine.h"
+#include "sandbox/command.h"
 #include "server/api.h"
 #include "server/conn.h"
 #include "server/listen.h"
@@ -130,7 +132,7 @@ static void on_tick(uv_timer_t *timer)
 
 	sandboxes_expire(&server->sandboxes, now_ms);
 	conn_tick_all(server, now_ms);
-	api_command_tick(server, now_ms);
+	commands_tick(&server->sandboxes, now_ms);
 	run_tick(server, now_ms);
 	check_idle(server, now_ms);
 	/* Nobody here and nothing to wait for: let the machine sleep. */
@@ -234,6 +236,19 @@ static int read_files(struct server *server,
 	return r;
 }
 
+/* Return: a descriptor, for the process's life. */
+static int open_logs(struct err *err)
+{
+	int fd = -1;
+
+	if (mkdirat(OSBD_FD_STATE, "logs", 0700) == 0 || errno == EEXIST)
+		fd = openat(OSBD_FD_STATE, "logs",
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? err_set(err, ERR_INTERNAL, errno,
+				"make 'logs' in the state directory")
+		      : fd;
+}
+
 static int start(struct server *server, const struct server_options *options,
 		 struct err *err)
 {
@@ -255,11 +270,18 @@ static int start(struct server *server, const struct server_options *options,
 			    &server->broker);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "take the broker's fd");
+	/* First: its thread inherits it. */
+	r = confine_files(OSBD_FD_STATE);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "confine osbd");
 	r = store_open(OSBD_FD_STATE, &server->poller, &server->store, err);
 	if (r < 0)
 		return r;
+	r = open_logs(err);
+	if (r < 0)
+		return r;
 	sandboxes_init(&server->sandboxes, &server->poller, server->broker,
-		       server->store, OSBD_FD_SANDBOXES);
+		       server->store, OSBD_FD_SANDBOXES, r);
 	r = sandboxes_load(&server->sandboxes, err);
 	if (r < 0)
 		return r;

@@ -17,7 +17,6 @@
 #define SERVER_READ_MAX (64u * 1024) /* of a socket, in one go */
 #define SERVER_PIPE_MAX (32u * 1024) /* of an exec's output, in one go */
 
-struct command;
 struct conn;
 struct run;
 struct watch;
@@ -42,8 +41,7 @@ struct server {
 	struct conn *dirty; /* have output to be flushed */
 	struct conn *dead;  /* closed in this turn of the loop */
 	unsigned int num_conns;
-	struct run *runs;         /* all that haven't ended */
-	struct command *commands; /* running ones of POST /command */
+	struct run *runs; /* all that haven't ended */
 
 	uint64_t idle_exit_ms;  /* 0: never */
 	uint64_t idle_since_ms; /* 0: not idle */

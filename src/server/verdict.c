@@ -24,6 +24,11 @@ static const char *const verdict_names[] = {
 _Static_assert(ARRAY_SIZE(verdict_names) == VERDICT_NUM,
 	       "every verdict has a name");
 
+const char *verdict_name(uint32_t verdict)
+{
+	return verdict_names[verdict < VERDICT_NUM ? verdict : VERDICT_LOST];
+}
+
 static const struct {
 	unsigned int bit;
 	const char *name;
@@ -67,8 +72,8 @@ static const char *errno_text(int sys)
 	return text ? text : "unknown error";
 }
 
-static void failed_text(const struct run_result *result, const char *program,
-			const char *cwd, char *text)
+void verdict_failed_text(enum init_stage stage, int sys, const char *program,
+			 const char *cwd, char ret_text[VERDICT_TEXT_MAX])
 {
 	static const char *const doing[] = {
 		[0] = "start",
@@ -83,18 +88,17 @@ static void failed_text(const struct run_result *result, const char *program,
 	_Static_assert(ARRAY_SIZE(doing) == INIT_NUM_STAGES,
 		       "every stage has a name");
 
-	if (result->stage == INIT_STAGE_CWD) {
-		(void)snprintf(text, VERDICT_TEXT_MAX, "cwd '%.100s': %s", cwd,
-			       result->sys == ENOENT
-				       ? "no such directory inside"
-				       : errno_text(result->sys));
+	if (stage == INIT_STAGE_CWD) {
+		(void)snprintf(ret_text, VERDICT_TEXT_MAX, "cwd '%.100s': %s",
+			       cwd,
+			       sys == ENOENT ? "no such directory inside"
+					     : errno_text(sys));
 		return;
 	}
 	/* The kernel says the same of a script whose interpreter isn't there. */
-	(void)snprintf(text, VERDICT_TEXT_MAX, "%s '%.100s': %s%s",
-		       doing[result->stage], program, errno_text(result->sys),
-		       result->stage == INIT_STAGE_EXEC &&
-				       result->sys == ENOENT &&
+	(void)snprintf(ret_text, VERDICT_TEXT_MAX, "%s '%.100s': %s%s",
+		       doing[stage], program, errno_text(sys),
+		       stage == INIT_STAGE_EXEC && sys == ENOENT &&
 				       strchr(program, '/')
 			       ? " (it or its interpreter)"
 			       : "");
@@ -107,7 +111,8 @@ void verdict_text(const struct run_result *result, const char *program,
 	char name[32];
 
 	if (result->outcome == RUN_FAILED) {
-		failed_text(result, program, cwd, ret_text);
+		verdict_failed_text(result->stage, result->sys, program, cwd,
+				    ret_text);
 		return;
 	}
 	if (result->outcome == RUN_LOST) {
@@ -165,7 +170,7 @@ static void put_numbers(struct json_out *json, const struct init_exited *exited)
 	json_put_int(json, "peak_memory_bytes",
 		     (int64_t)(exited->peak_memory_bytes & INT64_MAX));
 	json_put_int(json, "peak_pids", exited->peak_pids);
-	json_put_bool(json, "truncated", false);
+	json_put_bool(json, "truncated", exited->truncated);
 	json_open(json, "left_running", '[');
 	for (unsigned int i = 0; i < exited->num_left; i++) {
 		json_open(json, NULL, '{');

@@ -6,6 +6,9 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "wire/init_msg.h"
 
 struct buf;
 struct run_result;
@@ -22,6 +25,13 @@ void verdict_put(struct buf *out, const struct run_result *result,
 /** verdict_text() - one line for people */
 void verdict_text(const struct run_result *result, const char *program,
 		  const char *cwd, char ret_text[VERDICT_TEXT_MAX]);
+
+/** verdict_failed_text() - the same for a program that never ran */
+void verdict_failed_text(enum init_stage stage, int sys, const char *program,
+			 const char *cwd, char ret_text[VERDICT_TEXT_MAX]);
+
+/** verdict_name() - of an enum verdict */
+const char *verdict_name(uint32_t verdict);
 
 /** verdict_signal_number() - of "SIGTERM" or "TERM"; 0: unknown */
 int verdict_signal_number(const char *in_name);

@@ -39,7 +39,7 @@ static void run_stream(struct fuzz in, struct split split, struct seen *seen)
 
 	seen->num = 0;
 	seen->len = 0;
-	lines_init(&lines);
+	lines_init(&lines, 0);
 	while (in.len) {
 		size_t n;
 		uint8_t *piece auto_free = split_take(&split, &in, &n);

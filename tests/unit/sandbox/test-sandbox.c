@@ -59,7 +59,7 @@ static int setup(void **state)
 	assert_int_equal(broker_link_new(&fake_poller, fds[1], &ops, NULL,
 					 &world.link),
 			 0);
-	sandboxes_init(&world.all, &fake_poller, world.link, NULL, -1);
+	sandboxes_init(&world.all, &fake_poller, world.link, NULL, -1, -1);
 	return 0;
 }
 

@@ -28,7 +28,7 @@ static void check(const char *in, const char *want)
 		struct lines lines;
 
 		seen[0] = '\0';
-		lines_init(&lines);
+		lines_init(&lines, 0);
 		if (slow)
 			for (size_t i = 0; in[i]; i++)
 				lines_feed(&lines, (const uint8_t *)in + i, 1,
@@ -63,7 +63,7 @@ static void a_huge_line_comes_in_whole_characters(void **state)
 	(void)state;
 	num_lines = 0;
 	seen[0] = '\0';
-	lines_init(&lines);
+	lines_init(&lines, 0);
 	lines_feed(&lines, (const uint8_t *)"x", 1, on_line, NULL);
 	for (unsigned int i = 0; i < LINES_MAX / 2; i++)
 		lines_feed(&lines, (const uint8_t *)"\xc3\xa4", 2, on_line,
@@ -89,7 +89,7 @@ static void a_line_of_the_maximum_is_one_line(void **state)
 
 		num_lines = 0;
 		seen[0] = '\0';
-		lines_init(&lines);
+		lines_init(&lines, 0);
 		lines_feed(&lines, line, first, on_line, NULL);
 		lines_feed(&lines, line + first, sizeof(line) - first, on_line,
 			   NULL);

@@ -2,13 +2,14 @@
 
 /*
  * The store behind osbd's own filter, on both threads: it writes, works its
- * log into the database and ends, and opens no file for any of it.
+ * log into the database and ends, and needs no call for it that osbd doesn't.
  */
 
 #include "test.h"
 
 #include <errno.h>
 #include <linux/filter.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -39,7 +40,7 @@ static void work_behind_the_filter(void)
 	    seccomp_load_all_threads(osbd_filter, ARRAY_SIZE(osbd_filter)) < 0)
 		_exit(1);
 	/* The control: the filter is there. */
-	if (open("/dev/null", O_RDONLY) >= 0 || errno != EPERM)
+	if (kill(getppid(), 0) == 0 || errno != EPERM)
 		_exit(3);
 	for (unsigned int i = 0; i < 1500; i++)
 		put(i);

@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * command - from asking init to forgetting about it
+ *
+ * Theory of operation. Init and the store are asked at once; a client hears
+ * that its command began when both have agreed, so what it knows of is
+ * written down. How it ended is written down before anybody hears of it, and
+ * before init is told to forget it: init keeps it until then, whoever dies.
+ *
+ * A program that runs although nobody could have heard of it (osbd died while
+ * it asked) isn't in the store; the next osbd has it killed (init_link.c).
+ *
+ * Ownership:  the sandbox's list owns one reference, a command on its way to
+ *             the store another.
+ */
+
+#include "sandbox/command.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "sandbox/exec_log.h"
+#include "sandbox/sandbox.h"
+#include "store/store.h"
+
+#define TERM_GRACE_MS 3000
+#define OVERDUE_MS 3000
+
+static int64_t realtime_us(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts); /* can't fail: valid clock */
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+static uint64_t monotonic_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* as above */
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+struct command *command_ref(struct command *command)
+{
+	command->refs++;
+	return command;
+}
+
+void command_unref(struct command *command)
+{
+	if (!command || --command->refs)
+		return;
+	free(command->text);
+	free(command);
+}
+DEFINE_AUTO(struct command *, command_unref);
+
+bool command_running(const struct command *command)
+{
+	return command->state != COMMAND_ENDED;
+}
+
+static struct store *store_of(const struct command *command)
+{
+	const struct sandbox *sandbox = command->sandbox;
+
+	return sandbox && !sandbox->spec.ephemeral ? sandbox->all->store : NULL;
+}
+
+static void make_record(const struct command *command,
+			struct store_exec *ret_record)
+{
+	const struct command_result *result = &command->result;
+
+	*ret_record = (struct store_exec){
+		.command = command->text,
+		.number = command->number,
+		.uid = command->uid,
+		.background = command->background,
+		.merged = command->background,
+		.truncated = result->truncated,
+		.started_us = command->started_us,
+		.finished_us = command->finished_us,
+		.verdict = result->verdict,
+		.exit_code = result->exit_code,
+		.signal = result->signal,
+		.limits_hit = result->limits_hit,
+		.wall_us = result->wall_us,
+		.cpu_us = result->cpu_us,
+		.peak_memory_bytes = result->peak_memory_bytes,
+		.peak_pids = result->peak_pids,
+	};
+	memcpy(ret_record->id, command->id, sizeof(command->id));
+	memcpy(ret_record->sandbox_id, command->sandbox->id,
+	       sizeof(ret_record->sandbox_id));
+}
+
+/* Into the list of its sandbox, which takes the caller's reference. */
+static void link_command(struct sandbox *sandbox, struct command *command)
+{
+	command->sandbox = sandbox;
+	command->next = sandbox->commands;
+	sandbox->commands = command;
+}
+
+/* Out of the list, with its log; the list's reference is the caller's. */
+static void unlink_command(struct command *command)
+{
+	struct sandbox *sandbox = command->sandbox;
+	struct command **at = &sandbox->commands;
+
+	while (*at != command)
+		at = &(*at)->next;
+	*at = command->next;
+	exec_log_remove(sandbox->all->logs_fd, sandbox->id, command->id);
+	command->sandbox = NULL;
+}
+
+void command_forget(struct command *command)
+{
+	struct store *store = store_of(command);
+
+	assert(command->state == COMMAND_ENDED);
+	/* If this is lost, the next osbd does it again. */
+	if (store)
+		(void)store_delete_exec(store, command->id, NULL, NULL, NULL);
+	unlink_command(command);
+	command_unref(command);
+}
+
+/* The oldest that ended go when there are too many. */
+static void prune(struct sandbox *sandbox)
+{
+	struct command *next;
+	unsigned int num = 0;
+	size_t bytes = 0;
+
+	for (struct command *c = sandbox->commands; c; c = next) {
+		next = c->next;
+		if (c->state != COMMAND_ENDED)
+			continue;
+		bytes += strlen(c->text);
+		if (++num > COMMANDS_KEPT_MAX || bytes > COMMANDS_KEPT_BYTES)
+			command_forget(c);
+	}
+}
+
+static void tell_watches(struct command *command)
+{
+	struct command_watch *next;
+
+	for (struct command_watch *w = command->watches; w; w = next) {
+		next = w->next; /* it may go */
+		w->fn(w->ctx);
+	}
+}
+
+void command_watch(struct command *command, struct command_watch *watch)
+{
+	watch->next = command->watches;
+	command->watches = watch;
+}
+
+void command_unwatch(struct command *command, struct command_watch *watch)
+{
+	struct command_watch **at = &command->watches;
+
+	while (*at && *at != watch)
+		at = &(*at)->next;
+	if (*at)
+		*at = watch->next;
+}
+
+/* --- its end --- */
+
+static void on_end_kept(void *ctx, int r)
+{
+	struct command *command auto_clean(command_unrefp) = ctx;
+	struct sandbox *sandbox = command->sandbox;
+
+	(void)r; /* not written down: init keeps it, the next osbd asks it */
+	command->state = COMMAND_ENDED;
+	if (r == 0 && sandbox && sandbox->init)
+		init_link_ack(sandbox->init, command->number);
+	tell_watches(command);
+	if (sandbox)
+		prune(sandbox);
+}
+
+static void end_command(struct command *command,
+			const struct command_result *result)
+{
+	struct store *store = store_of(command);
+	struct store_exec record;
+
+	command->exec = NULL;
+	command->result = *result;
+	command->finished_us = realtime_us();
+	command->state = COMMAND_ENDING;
+	command_ref(command); /* until on_end_kept() */
+	if (command->sandbox)
+		make_record(command, &record);
+	if (!store ||
+	    store_put_exec(store, &record, on_end_kept, command, NULL) < 0)
+		on_end_kept(command, store ? -ENOSPC : 0);
+}
+
+static void end_lost(struct command *command)
+{
+	const struct sandbox *sandbox = command->sandbox;
+	struct command_result result = {
+		.verdict = VERDICT_LOST,
+		.exit_code = -1,
+	};
+
+	/* We have ended it with its sandbox: that much is known. */
+	if (!sandbox || sandbox->state == SANDBOX_STOPPING) {
+		result.verdict = VERDICT_KILLED;
+		result.signal = SIGKILL;
+	}
+	end_command(command, &result);
+}
+
+/* --- its start --- */
+
+static void end_start(struct command *command)
+{
+	const struct command_ops *ops = take_ptr(command->ops);
+	struct err err = command->wait_err;
+
+	if (err.kind) {
+		if (command->exec)
+			command_kill(command);
+		ops->refused(command->ctx, &err);
+		return;
+	}
+	if (command->state == COMMAND_STARTING)
+		command->state = COMMAND_RUNNING;
+	ops->started(command->ctx);
+}
+
+static void waited(struct command *command, const struct err *err)
+{
+	if (err && !command->wait_err.kind)
+		command->wait_err = *err;
+	assert(command->waits > 0);
+	if (--command->waits == 0 && command->ops)
+		end_start(command);
+}
+
+static void on_start_kept(void *ctx, int r)
+{
+	struct command *command auto_clean(command_unrefp) = ctx;
+	struct err err = ERR_NULL;
+
+	if (r < 0)
+		(void)err_set(&err, ERR_UNAVAILABLE, -r,
+			      "write the command down");
+	if (command->waits > 0)
+		waited(command, r < 0 ? &err : NULL);
+}
+
+static void on_started(void *ctx, int32_t pid)
+{
+	struct command *command = ctx;
+
+	(void)pid;
+	/* One of an earlier osbd has begun long ago. */
+	if (command->waits > 0)
+		waited(command, NULL);
+}
+
+/* It leaves nothing behind. */
+static void drop(struct command *command)
+{
+	struct store *store = store_of(command);
+
+	if (store)
+		(void)store_delete_exec(store, command->id, NULL, NULL, NULL);
+	command->state = COMMAND_ENDED;
+	command->waits = 0;
+	if (command->sandbox) {
+		unlink_command(command);
+		command_unref(command);
+	}
+}
+
+static void on_failed(void *ctx, enum init_stage stage, int sys)
+{
+	struct command *command auto_clean(command_unrefp) = command_ref(ctx);
+	const struct command_ops *ops = take_ptr(command->ops);
+
+	command->exec = NULL;
+	drop(command);
+	if (ops)
+		ops->failed(command->ctx, stage, sys);
+}
+
+/* Not even begun, as far as anybody knows. */
+static void refuse_start(struct command *command)
+{
+	const struct command_ops *ops = take_ptr(command->ops);
+	struct err err = ERR_NULL;
+
+	(void)err_set(&err, ERR_UNAVAILABLE, 0,
+		      "the sandbox ended before the command began");
+	command->exec = NULL;
+	drop(command);
+	ops->refused(command->ctx, &err);
+}
+
+static void on_exited(void *ctx, const struct init_exited *exited)
+{
+	struct command *command auto_clean(command_unrefp) = command_ref(ctx);
+	const struct command_result result = {
+		.verdict = exited->verdict,
+		.exit_code = exited->exit_code,
+		.signal = exited->signal,
+		.limits_hit = exited->limits_hit,
+		.truncated = exited->truncated,
+		.wall_us = exited->wall_us,
+		.cpu_us = exited->cpu_us,
+		.peak_memory_bytes = exited->peak_memory_bytes,
+		.peak_pids = exited->peak_pids,
+	};
+
+	/* It may be over before the store has answered. */
+	end_command(command, &result);
+}
+
+static void on_lost(void *ctx)
+{
+	struct command *command auto_clean(command_unrefp) = command_ref(ctx);
+
+	if (command->ops)
+		refuse_start(command);
+	else
+		end_lost(command);
+}
+
+static void on_grew(void *ctx)
+{
+	struct command *command auto_clean(command_unrefp) = command_ref(ctx);
+
+	if (command->state == COMMAND_RUNNING)
+		tell_watches(command);
+}
+
+static const struct exec_ops exec_ops = {
+	.started = on_started,
+	.failed = on_failed,
+	.exited = on_exited,
+	.lost = on_lost,
+	.grew = on_grew,
+};
+
+static struct command *command_new(const struct command_spec *spec)
+{
+	struct command *command = calloc(1, sizeof(*command));
+	uint8_t random[COMMAND_ID_LEN / 2];
+
+	if (!command)
+		return NULL;
+	command->refs = 1;
+	command->text = strdup(spec->text);
+	if (!command->text ||
+	    getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
+		command_unref(command);
+		return NULL;
+	}
+	for (unsigned int i = 0; i < sizeof(random); i++)
+		(void)snprintf(command->id + 2 * i, 3, "%02x", random[i]);
+	command->background = spec->background;
+	command->uid = spec->uid;
+	command->started_us = realtime_us();
+	if (spec->wall_ms)
+		command->overdue_ms =
+			monotonic_ms() + spec->wall_ms + OVERDUE_MS;
+	return command;
+}
+
+static void keep_start(struct command *command)
+{
+	struct store *store = store_of(command);
+	struct err err = ERR_NULL;
+	struct store_exec record;
+
+	command->waits = 1;
+	if (!store)
+		return;
+	command->waits = 2;
+	make_record(command, &record);
+	command_ref(command); /* until on_start_kept() */
+	if (store_put_exec(store, &record, on_start_kept, command, &err) < 0) {
+		command_unref(command);
+		waited(command, &err); /* init answers later */
+	}
+}
+
+static int ask_init(struct command *command, const struct command_spec *spec,
+		    int fds[static 2], struct err *err)
+{
+	struct exec_spec exec = {
+		.flags = INIT_EXEC_LOG |
+			 (spec->background ? 0 : INIT_EXEC_INDEX),
+		.uid = spec->uid,
+		.gid = spec->gid,
+		.wall_ms = spec->wall_ms,
+		.cwd = spec->cwd,
+		.argv = spec->argv,
+		.env = spec->env,
+		.log_max = COMMAND_LOG_MAX,
+		.fds = { fds[0], fds[1] },
+		.num_fds = spec->background ? 1 : 2,
+	};
+
+	return sandbox_exec(command->sandbox, &exec, &exec_ops, command,
+			    &command->exec, err);
+}
+
+int command_start(struct sandbox *sandbox, const struct command_spec *spec,
+		  const struct command_ops *ops, void *ctx,
+		  struct command **ret_command, struct err *err)
+{
+	struct command *command = command_new(spec);
+	int fds[2] = { -1, -1 };
+	int r;
+
+	if (!command)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "start a command");
+	r = exec_log_make(sandbox->all->logs_fd, sandbox->id, command->id, fds);
+	if (r < 0) {
+		command_unref(command);
+		return err_set(err, ERR_UNAVAILABLE, -r,
+			       "make a log in the state directory");
+	}
+	command->ops = ops;
+	command->ctx = ctx;
+	link_command(sandbox, command);
+	r = ask_init(command, spec, fds, err);
+	close_fd(&fds[0]);
+	close_fd(&fds[1]);
+	if (r < 0) {
+		unlink_command(command);
+		command_unref(command);
+		return r;
+	}
+	command->number = exec_id(command->exec);
+	keep_start(command);
+	*ret_command = command;
+	return 0;
+}
+
+struct command *command_find(const struct sandbox *sandbox, const char *in_id)
+{
+	for (struct command *c = sandbox->commands; c; c = c->next) {
+		if (c->state != COMMAND_STARTING && strcmp(c->id, in_id) == 0)
+			return c;
+	}
+	return NULL;
+}
+
+void command_interrupt(struct command *command)
+{
+	if (!command->exec)
+		return;
+	exec_kill(command->exec, INIT_KILL_TERM_TREE, SIGTERM);
+	command->kill_at_ms = monotonic_ms() + TERM_GRACE_MS;
+}
+
+void command_kill(struct command *command)
+{
+	if (command->exec)
+		exec_kill(command->exec, INIT_KILL_TREE, SIGKILL);
+}
+
+/* --- after a restart --- */
+
+static int load_one(void *ctx, const struct store_exec *record)
+{
+	struct sandboxes *all = ctx;
+	struct sandbox *sandbox = sandboxes_find(all, record->sandbox_id, NULL);
+	struct command *command;
+
+	if (!sandbox)
+		return 0; /* it is just going, and its record with it */
+	command = calloc(1, sizeof(*command));
+	if (!command)
+		return -ENOMEM;
+	command->refs = 1;
+	command->text = strdup(record->command);
+	if (!command->text) {
+		command_unref(command);
+		return -ENOMEM;
+	}
+	memcpy(command->id, record->id, sizeof(command->id));
+	command->background = record->background;
+	command->uid = record->uid;
+	command->number = record->number;
+	command->started_us = record->started_us;
+	command->finished_us = record->finished_us;
+	command->state = record->finished_us ? COMMAND_ENDED : COMMAND_RUNNING;
+	command->result = (struct command_result){
+		.verdict = record->verdict,
+		.exit_code = record->exit_code,
+		.signal = record->signal,
+		.limits_hit = record->limits_hit,
+		.truncated = record->truncated,
+		.wall_us = record->wall_us,
+		.cpu_us = record->cpu_us,
+		.peak_memory_bytes = record->peak_memory_bytes,
+		.peak_pids = record->peak_pids,
+	};
+	link_command(sandbox, command);
+	return 0;
+}
+
+static bool is_there(void *ctx, const char *name)
+{
+	return sandboxes_find(ctx, name, NULL) != NULL;
+}
+
+int commands_load(struct sandboxes *all, struct err *err)
+{
+	int r = all->store ? store_each_exec(all->store, load_one, all, err)
+			   : 0;
+
+	if (r == 0)
+		exec_log_sweep(all->logs_fd, is_there, all);
+	return r;
+}
+
+void commands_take_up(struct sandbox *sandbox)
+{
+	struct command *next;
+
+	for (struct command *c = sandbox->commands; c; c = next) {
+		next = c->next;
+		if (c->state != COMMAND_RUNNING || c->exec)
+			continue;
+		if (sandbox->state != SANDBOX_RUNNING ||
+		    sandbox_attach(sandbox, c->number, &exec_ops, c, &c->exec) <
+			    0)
+			end_lost(c);
+	}
+}
+
+void commands_drop(struct sandbox *sandbox)
+{
+	while (sandbox->commands) {
+		struct command *command auto_clean(command_unrefp) =
+			sandbox->commands;
+
+		sandbox->commands = command->next;
+		command->sandbox = NULL;
+		if (command->ops)
+			refuse_start(command);
+		else if (command->state == COMMAND_RUNNING)
+			end_lost(command);
+	}
+	exec_log_remove_all(sandbox->all->logs_fd, sandbox->id);
+}
+
+void commands_tick(struct sandboxes *all, uint64_t now_ms)
+{
+	struct sandbox *next;
+
+	for (struct sandbox *s = all->newest; s; s = next) {
+		bool overdue = false;
+
+		next = s->older;
+		for (struct command *c = s->commands; c; c = c->next) {
+			if (!c->exec)
+				continue;
+			overdue = overdue ||
+				  (c->overdue_ms && now_ms >= c->overdue_ms);
+			if (c->kill_at_ms && now_ms >= c->kill_at_ms) {
+				c->kill_at_ms = 0;
+				command_kill(c);
+			}
+		}
+		/* Its init can't be trusted any more. */
+		if (overdue && s->state == SANDBOX_RUNNING)
+			sandbox_destroy(s, NULL, NULL);
+	}
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * follow - from a command's log to its clients
+ *
+ * Theory of operation. Whenever the command's log grows, its client's output
+ * has drained, or the command has ended, the log is read as far as the
+ * connection takes it. The end is told when all that was in the log by then
+ * is sent. A heartbeat keeps what lies between us and the client from taking
+ * a silent stream for a dead one.
+ *
+ * Input from: programs: hostile.
+ */
+
+#include "server/follow.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sandbox/command.h"
+#include "sandbox/exec_log.h"
+#include "sandbox/sandbox.h"
+#include "server/conn.h"
+#include "server/event.h"
+#include "server/lines.h"
+#include "server/reply.h"
+#include "server/run.h"
+#include "server/server.h"
+#include "server/verdict.h"
+
+#define PING_MS 3000
+
+struct follow {
+	struct request *req;     /* a reference */
+	struct command *command; /* another */
+	struct command_watch watch;
+	struct exec_log log;
+	struct lines lines[EXEC_LOG_STREAMS];
+	uint64_t ping_at_ms;
+};
+
+static void follow_free(struct follow *follow)
+{
+	command_unwatch(follow->command, &follow->watch);
+	command_unref(follow->command);
+	exec_log_close(&follow->log);
+	for (unsigned int i = 0; i < EXEC_LOG_STREAMS; i++)
+		lines_deinit(&follow->lines[i]);
+	request_unref(follow->req);
+	free(follow);
+}
+
+static void send_stdout(void *ctx, const uint8_t *line, size_t len)
+{
+	struct follow *follow = ctx;
+
+	event_line(follow->req, "stdout", line, len, follow->lines[0].end);
+}
+
+static void send_stderr(void *ctx, const uint8_t *line, size_t len)
+{
+	struct follow *follow = ctx;
+
+	event_line(follow->req, "stderr", line, len, follow->lines[1].end);
+}
+
+static const lines_fn line_fns[EXEC_LOG_STREAMS] = { send_stdout, send_stderr };
+
+int follow_error_text(const struct command_result *result, char ret_value[16],
+		      char ret_trace[FOLLOW_TEXT_MAX])
+{
+	const struct run_result run = {
+		.outcome = result->verdict == VERDICT_LOST ? RUN_LOST
+							   : RUN_EXITED,
+		.exited = {
+			.verdict = result->verdict,
+			.exit_code = result->exit_code,
+			.signal = result->signal,
+			.wall_us = result->wall_us,
+		},
+	};
+	bool by_itself = result->verdict == VERDICT_EXITED;
+
+	if (by_itself && result->exit_code == 0)
+		return 1;
+	(void)snprintf(ret_value, 16, "%d", by_itself ? result->exit_code : -1);
+	if (by_itself)
+		(void)snprintf(ret_trace, FOLLOW_TEXT_MAX, "exit status %d",
+			       result->exit_code);
+	else if (result->verdict != VERDICT_LOST && result->signal == SIGKILL)
+		(void)snprintf(ret_trace, FOLLOW_TEXT_MAX, "signal: killed");
+	else if (result->verdict != VERDICT_LOST && result->signal == SIGTERM)
+		(void)snprintf(ret_trace, FOLLOW_TEXT_MAX,
+			       "signal: terminated");
+	else
+		verdict_text(&run, "", "", ret_trace);
+	return 0;
+}
+_Static_assert(FOLLOW_TEXT_MAX == VERDICT_TEXT_MAX, "one text fits the other");
+
+static void send_complete(struct follow *follow)
+{
+	const struct command *command = follow->command;
+	int64_t took_ms = (command->finished_us - command->started_us) / 1000;
+	struct event event;
+
+	event_begin(&event, "execution_complete");
+	if (took_ms > 0)
+		json_put_int(&event.json, "execution_time", took_ms);
+	event_send(&event, follow->req);
+}
+
+static void send_end(struct follow *follow)
+{
+	const struct command_result *result = &follow->command->result;
+	char value[16], trace[FOLLOW_TEXT_MAX], more[64];
+
+	for (unsigned int i = 0; i < EXEC_LOG_STREAMS; i++)
+		lines_end(&follow->lines[i], line_fns[i], follow);
+	(void)snprintf(more, sizeof(more), "timeout after %llu ms",
+		       (unsigned long long)(result->wall_us / 1000));
+	if (follow_error_text(result, value, trace) == 0)
+		event_error(follow->req, value, trace,
+			    result->verdict == VERDICT_WALL_TIMEOUT ? more
+								    : NULL);
+	else
+		send_complete(follow);
+	reply_end(follow->req);
+}
+
+/* As far as the connection takes it. */
+static void pump(struct follow *follow)
+{
+	struct request *req = follow->req;
+	struct server *server = req->server;
+	/* Before reading: what comes later isn't part of it. */
+	bool ended = !command_running(follow->command);
+
+	while (req->conn && !request_full(req)) {
+		unsigned int stream;
+		size_t n = exec_log_next(&follow->log, server->read_buf,
+					 sizeof(server->read_buf), &stream);
+
+		if (n > 0) {
+			lines_feed(&follow->lines[stream], server->read_buf, n,
+				   line_fns[stream], follow);
+			continue;
+		}
+		if (ended) {
+			send_end(follow);
+			follow_free(follow);
+		}
+		return;
+	}
+}
+
+static void on_news(void *ctx)
+{
+	pump(ctx);
+}
+
+static void on_drained(struct request *req)
+{
+	pump(req->state);
+}
+
+static void on_gone(struct request *req)
+{
+	follow_free(req->state);
+}
+
+static void on_tick(struct request *req, uint64_t now_ms)
+{
+	struct follow *follow = req->state;
+
+	if (now_ms < follow->ping_at_ms)
+		return;
+	follow->ping_at_ms = now_ms + PING_MS;
+	event_text(req, "ping", "pong", 4);
+}
+
+static int open_log(struct follow *follow, const uint64_t from[static 2])
+{
+	const struct command *command = follow->command;
+	const struct sandbox *sandbox = command->sandbox;
+	int r;
+
+	follow->log = (struct exec_log){ .fd = -1, .index_fd = -1 };
+	if (!sandbox)
+		return -1;
+	r = exec_log_open(sandbox->all->logs_fd, sandbox->id, command->id,
+			  &follow->log);
+	if (r < 0)
+		return r;
+	exec_log_skip(&follow->log, from);
+	for (unsigned int i = 0; i < EXEC_LOG_STREAMS; i++)
+		lines_init(&follow->lines[i], from[i]);
+	return 0;
+}
+
+void follow_begin(struct request *req, struct command *command,
+		  const uint64_t from[static 2])
+{
+	static const struct request_ops ops = {
+		.drained = on_drained,
+		.tick = on_tick,
+		.gone = on_gone,
+	};
+	struct follow *follow = calloc(1, sizeof(*follow));
+
+	if (!follow) {
+		request_abort(req);
+		return;
+	}
+	follow->req = request_ref(req);
+	follow->command = command_ref(command);
+	if (open_log(follow, from) < 0) {
+		reply_error(req, 500, "RUNTIME_ERROR",
+			    "the command's log can't be read");
+		follow_free(follow);
+		return;
+	}
+	follow->watch.fn = on_news;
+	follow->watch.ctx = follow;
+	command_watch(command, &follow->watch);
+	follow->ping_at_ms = server_now_ms(req->server) + PING_MS;
+	req->ops = &ops;
+	req->state = follow;
+	event_stream(req);
+	event_text(req, "init", command->id, COMMAND_ID_LEN);
+	event_text(req, "ping", "pong", 4);
+	pump(follow);
+}
