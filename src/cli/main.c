@@ -22,7 +22,7 @@
 #include "cli/message.h"
 
 static const struct command *const commands[] = {
-	&command_run,     &command_ps,   &command_rm,
+	&command_run,     &command_ps,   &command_rm, &command_audit,
 	&command_version, &command_help, NULL,
 };
 

@@ -12,15 +12,9 @@
 #include "cli/message.h"
 #include "osb/osb.h"
 
-#define BROKER_NAME "osb-broker"
-#define PROGRAM_PATH_MAX 4096
-
-/*
- * In a build tree the programs lie side by side; installed, the broker lies
- * in the directory for programs that people don't run.
- */
-static int find_broker(char ret_path[PROGRAM_PATH_MAX])
+void open_program(const char *name, char ret_path[PROGRAM_PATH_MAX])
 {
+	size_t size = strlen(name) + 1;
 	char *slash;
 	ssize_t n;
 
@@ -29,16 +23,14 @@ static int find_broker(char ret_path[PROGRAM_PATH_MAX])
 		ret_path[n] = '\0';
 		slash = strrchr(ret_path, '/');
 		if (slash &&
-		    (size_t)(slash + 1 - ret_path) + sizeof(BROKER_NAME) <=
-			    PROGRAM_PATH_MAX) {
-			memcpy(slash + 1, BROKER_NAME, sizeof(BROKER_NAME));
+		    (size_t)(slash + 1 - ret_path) + size <= PROGRAM_PATH_MAX) {
+			memcpy(slash + 1, name, size);
 			if (access(ret_path, X_OK) == 0)
-				return 0;
+				return;
 		}
 	}
 	(void)snprintf(ret_path, PROGRAM_PATH_MAX, "%s/%s", OSB_LIBEXECDIR,
-		       BROKER_NAME);
-	return 0;
+		       name);
 }
 
 int open_client(struct osb_client **ret_client)
@@ -52,7 +44,7 @@ int open_client(struct osb_client **ret_client)
 	struct osb_error err;
 	int r;
 
-	(void)find_broker(broker_path);
+	open_program("osb-broker", broker_path);
 	r = osb_client_open(&options, ret_client, &err);
 	if (r < 0)
 		(void)message("%s", err.message);

@@ -21,13 +21,16 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "server/audit_check.h"
 #include "server/server.h"
 
 static const char usage[] =
 	"usage: osbd [--idle-exit TIME] [--private] [--keys] [--config NAME]\n"
+	"       osbd --verify-audit DIR\n"
 	"\n"
 	"Serves HTTP without any privilege. Not for people: osb-broker starts "
-	"it, with\nthe descriptors that it works on. See osb-broker --help.\n";
+	"it, with\nthe descriptors that it works on. See osb-broker --help.\n"
+	"--verify-audit is what 'osb audit verify' runs.\n";
 
 static int parse_options(int argc, char **argv,
 			 struct server_options *ret_options)
@@ -95,6 +98,8 @@ int main(int argc, char **argv)
 		(void)fputs(usage, stdout);
 		return 0;
 	}
+	if (argc == 3 && strcmp(argv[1], "--verify-audit") == 0)
+		return audit_check_run(argv[2]);
 	if (parse_options(argc, argv, &options) < 0)
 		return 2;
 	r = drop_everything(&options);

@@ -115,8 +115,8 @@ int audit_mac(const struct audit *audit, const struct audit_head *head,
 
 int audit_read_key(uint8_t key[AUDIT_KEY_LEN])
 {
-	int fd auto_fd =
-		open(AUDIT_KEY_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd auto_fd = open(AUDIT_KEY_NAME,
+			      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)

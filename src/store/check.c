@@ -112,9 +112,10 @@ static int check_head(struct audit *audit, sqlite3 *sql, int key_r,
 	if (head.seq > at->seq) {
 		char what[ERR_MSG_MAX];
 
-		(void)snprintf(what, sizeof(what),
-			       "cut off, it and all up to %lld",
-			       (long long)head.seq);
+		(void)snprintf(
+			what, sizeof(what),
+			"cut off, it and all up to %lld; the time is that of the last",
+			(long long)head.seq);
 		return fault(check, at->seq + 1, time_us, what);
 	}
 	if (head.seq < at->seq)

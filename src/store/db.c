@@ -29,10 +29,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 
 #define BUSY_MS 2000 /* for `osb audit verify` to get out of the way */
+#define ROW_BYTES_MAX (8 * 1024 * 1024) /* more than we ever write into one */
 
 /* What is wrong with a file that isn't one of ours. */
 #define LEFT_ALONE "it is left as it is: move it away to start without"
@@ -277,6 +279,7 @@ static int connect_to(int flags, sqlite3 **ret_sql, struct err *err)
 		return fail(sql, rc, err, "open it");
 	(void)sqlite3_extended_result_codes(sql, 1);
 	(void)sqlite3_busy_timeout(sql, BUSY_MS);
+	(void)sqlite3_limit(sql, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAX);
 	(void)sqlite3_db_config(sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	(void)sqlite3_db_config(sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	/* The end of a process is no time to wait for a disk. */
@@ -322,10 +325,13 @@ int db_open_read_only(const struct db_schema *schema, sqlite3 **ret_sql,
 {
 	sqlite3 *sql auto_clean(db_closep) = NULL;
 	unsigned int version;
+	struct stat st;
 	int r;
 
-	if (access(DB_NAME, F_OK) < 0)
+	if (stat(DB_NAME, &st) < 0)
 		return err_set(err, ERR_NOT_FOUND, errno, "%s", DB_NAME);
+	if (!S_ISREG(st.st_mode)) /* a fifo would have us wait */
+		return err_set(err, ERR_INVALID, 0, "%s isn't a file", DB_NAME);
 	r = connect_to(SQLITE_OPEN_READONLY, &sql, err);
 	if (r == 0)
 		r = check_version(sql, schema, &version, err);
