@@ -104,7 +104,7 @@ static int report(int broken, struct store_check *check)
 
 int audit_check_run(const char *dir)
 {
-	struct store_check check;
+	struct store_check check = { .num = 0 };
 	struct err err = ERR_NULL;
 	int dir_fd auto_fd = -1;
 	int r;

@@ -16,8 +16,6 @@
  * What can't be seen: everything, key and database together, put back to an
  * older state, and what whoever can read the key writes. Who needs more sends
  * the records to another machine.
- *
- * #syscalls  getrandom
  */
 
 #include "store/audit.h"

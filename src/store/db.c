@@ -101,6 +101,8 @@ static int fail(sqlite3 *sql, int rc, struct err *err, const char *what)
 {
 	int r = db_errno(sql, rc);
 
+	if (r == 0) /* a row too many, or too few */
+		r = -EUCLEAN;
 	if (r == -EUCLEAN)
 		(void)err_set(err, ERR_INTERNAL, 0,
 			      "%s is damaged (%s: %s); %s", DB_NAME, what,
@@ -147,7 +149,7 @@ static int ask(sqlite3 *sql, const char *text, int64_t *ret_value)
 static int check_version(sqlite3 *sql, const struct db_schema *schema,
 			 unsigned int *ret_version, struct err *err)
 {
-	int64_t version, id, tables;
+	int64_t version = 0, id = 0, tables = 0;
 	int rc;
 
 	rc = ask(sql, "PRAGMA user_version", &version);
@@ -298,7 +300,7 @@ int db_open(const struct db_schema *schema, sqlite3 **ret_sql, struct err *err)
 {
 	sqlite3 *sql auto_clean(db_closep) = NULL;
 	int fd auto_fd = -1;
-	unsigned int version;
+	unsigned int version = 0;
 	int r;
 
 	/* Only for its mode; the log and its index will get the same. */
@@ -324,7 +326,7 @@ int db_open_read_only(const struct db_schema *schema, sqlite3 **ret_sql,
 		      struct err *err)
 {
 	sqlite3 *sql auto_clean(db_closep) = NULL;
-	unsigned int version;
+	unsigned int version = 0;
 	struct stat st;
 	int r;
 

@@ -18,8 +18,7 @@
  * Limits:     STORE_OPS_MAX, STORE_BYTES_MAX.
  *
  * #syscalls  futex read write close mmap munmap mprotect madvise exit
- *            sched_yield rseq set_robust_list rt_sigprocmask clock_gettime
- *            getrandom
+ *            rt_sigprocmask clock_gettime
  */
 
 #include "store/store.h"

@@ -195,7 +195,8 @@ static void a_cut_tail_shows(void **state)
 	(void)state;
 	write_ten();
 	tamper(NO_TRIGGERS "DELETE FROM audit WHERE seq > 7");
-	must_show_for_ever(8, "cut off, it and all up to 10; the time", "missing");
+	must_show_for_ever(8, "cut off, it and all up to 10; the time",
+			   "missing");
 }
 
 static void a_log_cut_to_nothing_shows(void **state)
