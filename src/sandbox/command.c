@@ -383,6 +383,7 @@ static struct command *command_new(const struct command_spec *spec)
 	command->background = spec->background;
 	command->uid = spec->uid;
 	command->started_us = realtime_us();
+	command->wall_ms = spec->wall_ms;
 	if (spec->wall_ms)
 		command->overdue_ms =
 			monotonic_ms() + spec->wall_ms + OVERDUE_MS;

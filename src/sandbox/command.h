@@ -70,6 +70,7 @@ struct command {
 	uint32_t number;                 /* init's */
 	int64_t started_us, finished_us; /* since 1970 */
 	struct exec *exec;
+	uint64_t wall_ms;    /* its limit; 0: none, or not known any more */
 	uint64_t overdue_ms; /* monotonic; when init has missed its deadline */
 	uint64_t kill_at_ms; /* 0: nobody asked it to end */
 	struct command_result result;

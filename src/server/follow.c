@@ -116,12 +116,14 @@ static void send_complete(struct follow *follow)
 static void send_end(struct follow *follow)
 {
 	const struct command_result *result = &follow->command->result;
+	const uint64_t wall_ms = follow->command->wall_ms;
 	char value[16], trace[FOLLOW_TEXT_MAX], more[64];
 
 	for (unsigned int i = 0; i < EXEC_LOG_STREAMS; i++)
 		lines_end(&follow->lines[i], line_fns[i], follow);
 	(void)snprintf(more, sizeof(more), "timeout after %llu ms",
-		       (unsigned long long)(result->wall_us / 1000));
+		       (unsigned long long)(wall_ms ? wall_ms
+						    : result->wall_us / 1000));
 	if (follow_error_text(result, value, trace) == 0)
 		event_error(follow->req, value, trace,
 			    result->verdict == VERDICT_WALL_TIMEOUT ? more
