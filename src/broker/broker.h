@@ -24,11 +24,14 @@
  * FRONT_READY    every request is allowed.
  * FRONT_LEAVING  osbd was told that it may go: nothing is allowed, and it has
  *                two seconds.
+ * FRONT_ENDING   we are told to end, and osbd likewise: it finishes what it
+ *                has in work, for which it may make and end sandboxes.
  */
 enum front_state {
 	FRONT_NEW = 1 << 0,
 	FRONT_READY = 1 << 1,
 	FRONT_LEAVING = 1 << 2,
+	FRONT_ENDING = 1 << 3,
 };
 
 struct front {
@@ -38,8 +41,7 @@ struct front {
 	int sock_fd;
 	unsigned int quick_deaths; /* in a row, within a second of the start */
 	uint64_t started_ms;
-	uint64_t
-		leave_by_ms; /* FRONT_LEAVING: when it must have left; 0: unset */
+	uint64_t leave_by_ms; /* LEAVING, ENDING: when it must have; 0: unset */
 	char gave_up[ERR_MSG_MAX]; /* why it can't serve; empty: it can */
 };
 
@@ -67,7 +69,8 @@ struct broker {
 	int run_dir_fd; /* locked */
 	int state_fd;   /* osbd's */
 	int listen_fd, key_fd, osbd_config_fd, signal_fd;
-	bool listening; /* the socket bears its name */
+	unsigned int num_listeners; /* from the environment, by number */
+	bool listening;             /* the socket bears its name */
 	bool stop;
 	struct waiter waiters[NATIVE_SANDBOXES_MAX];
 };
@@ -106,12 +109,18 @@ void front_send(struct front *front, const void *msg, size_t len);
 void front_drop(struct front *front);
 
 /**
- * front_patience() - how long osbd, which wanted to leave, may still take
+ * front_patience() - how long osbd, which is to leave, may still take
  *
  * Return: milliseconds, or -1 when nothing has to happen by itself. Ends it
  * when its time is over.
  */
 int front_patience(struct front *front);
 
-/** ready_say() - the first word on ready_fd, and the last */
+/** front_ask_to_end() - SIGTERM; front_died() follows, and no other osbd */
+void front_ask_to_end(struct broker *broker);
+
+/** front_reload() - hand osbd the key file and osbd.conf as they are open now */
+void front_reload(struct broker *broker);
+
+/** ready_say() - the first word on ready_fd, and the last: one line */
 void ready_say(struct broker *broker, const char *line);

@@ -10,8 +10,8 @@
  * started again and told which sandboxes there are. Three deaths within a second of a start, and the broker gives up; at
  * once when osbd says that it can't read what somebody wrote for it.
  *
- * #syscalls  wait4 kill pidfd_open dup2 fcntl setsockopt execveat chdir
- *            umask clock_gettime setgroups setresuid setresgid
+ * #syscalls  wait4 kill pidfd_open dup2 fcntl setsockopt getsockname execveat
+ *            chdir umask clock_gettime setgroups setresuid setresgid
  */
 
 #include <errno.h>
@@ -27,7 +27,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/cleanup.h"
+#include "base/listener.h"
 #include "broker/broker.h"
 #include "confine/confine.h"
 #include "wire/fdpass.h"
@@ -46,6 +48,9 @@ static const int answers_bytes = 4 << 20;
 /* An osbd that was let go has this long, or the next broker waits for it. */
 #define LEAVE_MS 2000
 
+/* One that is told to end: a bit over the longest drain_timeout. */
+#define END_MS 4200
+
 static uint64_t now_ms(void)
 {
 	struct timespec ts;
@@ -57,7 +62,13 @@ static uint64_t now_ms(void)
 /* Out of the way of the numbers that dup2 will fill. */
 static int lift(int fd)
 {
-	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 16);
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 32);
+}
+
+static void pass(int fd, int number)
+{
+	if (fd >= 0 && dup2(fd, number) < 0)
+		_exit(127);
 }
 
 static void exec_osbd(void *arg, int sock_fd)
@@ -74,15 +85,27 @@ static void exec_osbd(void *arg, int sock_fd)
 		{ lift(broker->state_fd), OSBD_FD_STATE },
 	};
 	int exec_fd = lift(open(options->osbd_path, O_PATH | O_CLOEXEC));
-	const char *argv[8] = { "osbd" };
+	const char *argv[8 + 2 * LISTENERS_MAX] = { "osbd" };
+	char labels[LISTENERS_MAX][ADDRESS_TEXT_MAX];
+	int listeners[LISTENERS_MAX];
 	char *const envp[] = { NULL };
 	sigset_t none;
 	int argc = 1;
 
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-		if (fds[i][0] >= 0 && dup2(fds[i][0], fds[i][1]) < 0)
+	for (unsigned int i = 0; i < broker->num_listeners; i++) {
+		struct address address;
+
+		listeners[i] = lift(LISTENERS_FIRST_FD + (int)i);
+		if (address_of(listeners[i], &address) < 0)
 			_exit(127);
+		address_format(&address, labels[i]);
+		argv[argc++] = "--listen";
+		argv[argc++] = labels[i];
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		pass(fds[i][0], fds[i][1]);
+	for (unsigned int i = 0; i < broker->num_listeners; i++)
+		pass(listeners[i], OSBD_FD_LISTENERS + (int)i);
 	if (options->idle_exit[0]) {
 		argv[argc++] = "--idle-exit";
 		argv[argc++] = options->idle_exit;
@@ -139,7 +162,7 @@ void front_end(struct front *front)
 int front_died(struct broker *broker, struct err *err)
 {
 	struct front *front = &broker->front;
-	bool left = front->state == FRONT_LEAVING;
+	bool left = front->state & (FRONT_LEAVING | FRONT_ENDING);
 
 	front_end(front);
 	memset(broker->waiters, 0, sizeof(broker->waiters));
@@ -168,6 +191,34 @@ void front_send(struct front *front, const void *msg, size_t len)
 		front_drop(front);
 }
 
+void front_ask_to_end(struct broker *broker)
+{
+	/* First the name: whoever comes now waits for the next broker. */
+	(void)unlink(broker->options.socket_path);
+	broker->front.state = FRONT_ENDING;
+	broker->front.leave_by_ms = 0;
+	if (broker->front.pid > 0)
+		(void)kill(broker->front.pid, SIGTERM);
+}
+
+void front_reload(struct broker *broker)
+{
+	const int files[] = { broker->key_fd, broker->osbd_config_fd };
+	struct broker_reload msg = { .op = BROKER_RELOAD };
+	int fds[ARRAY_SIZE(files)];
+	unsigned int num = 0;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(files); i++) {
+		if (files[i] < 0)
+			continue;
+		msg.files |= 1u << i; /* of enum reload_file */
+		fds[num++] = files[i];
+	}
+	if (broker->front.sock_fd >= 0 &&
+	    fdpass_send(broker->front.sock_fd, &msg, sizeof(msg), fds, num) < 0)
+		front_drop(&broker->front);
+}
+
 void front_drop(struct front *front)
 {
 	if (front->pid > 0)
@@ -179,10 +230,13 @@ int front_patience(struct front *front)
 {
 	uint64_t now = now_ms();
 
-	if (front->state != FRONT_LEAVING || front->sock_fd < 0)
+	if (!(front->state & (FRONT_LEAVING | FRONT_ENDING)) ||
+	    front->sock_fd < 0)
 		return -1;
 	if (front->leave_by_ms == 0)
-		front->leave_by_ms = now + LEAVE_MS;
+		front->leave_by_ms =
+			now +
+			(front->state == FRONT_ENDING ? END_MS : LEAVE_MS);
 	if (now < front->leave_by_ms)
 		return (int)(front->leave_by_ms - now);
 	front_drop(front);

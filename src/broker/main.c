@@ -32,17 +32,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/listener.h"
+#include "base/nofile.h"
+#include "base/own_dir.h"
 #include "base/units.h"
 #include "broker/broker.h"
 #include "confine/confine.h"
@@ -56,8 +55,6 @@
 /* How soon to ask again for cgroups that the kernel still holds. */
 #define RETRY_MS 10
 
-#define LOCK_TIMEOUT_MS 5000
-
 /* Then signals and the dead get their turn, however much osbd asks. */
 #define MESSAGES_PER_TURN 32
 
@@ -65,7 +62,7 @@ static const char usage[] =
 	"usage: osb-broker [--config FILE] [--run-dir DIR] [--socket PATH]\n"
 	"                  [--idle-exit TIME] [--api-key-file FILE]\n"
 	"                  [--osbd-config FILE] [--state-dir DIR] [--keep]\n"
-	"                  [--ready-fd N] [--private]\n"
+	"                  [--ready-fd N] [--private] [--check-config]\n"
 	"\n"
 	"Runs sandboxes for osbd, which it starts. Needs root.\n"
 	"\n"
@@ -79,7 +76,8 @@ static const char usage[] =
 	"                       or RUN_DIR/state of another --run-dir\n"
 	"  --keep               leave sandboxes running when it is told to end\n"
 	"  --ready-fd N         say there 'ready', or what went wrong\n"
-	"  --private            for one user: socket for the owner only\n";
+	"  --private            for one user: socket for the owner only\n"
+	"  --check-config       only read the files: 0, or 2 and why\n";
 
 static struct sock_filter broker_filter[] = {
 #include "broker_filter.h"
@@ -89,8 +87,16 @@ void ready_say(struct broker *broker, const char *line)
 {
 	if (broker->options.ready_fd < 0)
 		return;
-	(void)!write(broker->options.ready_fd, line, strlen(line));
+	(void)dprintf(broker->options.ready_fd, "%s\n", line);
 	close_fd(&broker->options.ready_fd);
+}
+
+/* One line, whatever a file or osbd has put into it. */
+static void say(struct err *err)
+{
+	for (char *p = err->msg; *p; p++)
+		*p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+	(void)fprintf(stderr, "osb-broker: %s\n", err->msg);
 }
 
 /* --- options --- */
@@ -132,48 +138,39 @@ struct arguments {
 	char run_dir[PATH_MAX];
 	char state_dir[PATH_MAX];
 	bool private;
+	bool check; /* the files, and no more */
 };
 
 enum {
 	OPT_CONFIG,
 	OPT_RUN_DIR,
 	OPT_SOCKET,
-	OPT_IDLE,
 	OPT_KEYS,
 	OPT_OSBD,
 	OPT_STATE,
+	OPT_NUM_PATHS,
+	OPT_IDLE = OPT_NUM_PATHS,
 	OPT_READY
 };
 
 static int set_option(struct broker_options *options, struct arguments *args,
 		      int which, const char *value)
 {
-	switch (which) {
-	case OPT_CONFIG:
-		return copy_path(args->config, value);
-	case OPT_RUN_DIR:
-		return copy_path(args->run_dir, value);
-	case OPT_SOCKET:
-		return copy_path(options->socket_path, value);
-	case OPT_IDLE:
-		return set_idle_exit(options, value);
-	case OPT_KEYS:
-		return copy_path(options->key_file, value);
-	case OPT_OSBD:
-		return copy_path(options->osbd_config, value);
-	case OPT_STATE:
-		return copy_path(args->state_dir, value);
-	case OPT_READY:
-		return set_ready_fd(options, value);
-	default:
-		return -EINVAL;
-	}
+	char *const paths[OPT_NUM_PATHS] = {
+		args->config,      args->run_dir,        options->socket_path,
+		options->key_file, options->osbd_config, args->state_dir,
+	};
+
+	if (which < OPT_NUM_PATHS)
+		return copy_path(paths[which], value);
+	return which == OPT_IDLE ? set_idle_exit(options, value)
+				 : set_ready_fd(options, value);
 }
 
 static int parse_options(int argc, char **argv, struct broker_options *options,
 			 struct arguments *args, struct err *err)
 {
-	int help = 0, private = 0, keep = 0, which, index;
+	int help = 0, private = 0, check = 0, keep = 0, which, index;
 	const struct option long_options[] = {
 		{ "config", required_argument, NULL, OPT_CONFIG },
 		{ "run-dir", required_argument, NULL, OPT_RUN_DIR },
@@ -185,6 +182,7 @@ static int parse_options(int argc, char **argv, struct broker_options *options,
 		{ "ready-fd", required_argument, NULL, OPT_READY },
 		{ "keep", no_argument, &keep, 1 },
 		{ "private", no_argument, &private, 1 },
+		{ "check-config", no_argument, &check, 1 },
 		{ "help", no_argument, &help, 1 },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -207,6 +205,7 @@ static int parse_options(int argc, char **argv, struct broker_options *options,
 	}
 	args->private = private;
 	options->keep = keep;
+	args->check = check;
 	return optind == argc ? 0
 			      : err_set(err, ERR_INVALID, 0,
 					"'%.100s': see osb-broker --help",
@@ -234,67 +233,21 @@ static int find_programs(struct broker *broker, struct native_config *config,
 	return 0;
 }
 
-/* Only a socket that nobody serves any more may be replaced. */
-static int check_socket_path(const char *path, struct err *err)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd auto_fd = -1;
-	struct stat st;
-
-	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0
-				       : err_set(err, ERR_INVALID, errno,
-						 "socket path '%.150s'", path);
-	if (!S_ISSOCK(st.st_mode))
-		return err_set(err, ERR_CONFLICT, 0,
-			       "socket path '%.150s' is taken by something that"
-			       " is no socket",
-			       path);
-	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
-		return 0;
-	return err_set(err, ERR_CONFLICT, 0,
-		       "socket path '%.150s' is served already", path);
-}
-
-static int bind_listener(struct broker *broker, const char *path)
-{
-	const struct native_config *config = &broker->native.config;
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-
-	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
-	broker->listen_fd =
-		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (broker->listen_fd < 0 ||
-	    fchmod(broker->listen_fd, config->private ? 0600 : 0660) < 0 ||
-	    bind(broker->listen_fd, (struct sockaddr *)&addr, sizeof(addr)) <
-		    0 ||
-	    listen(broker->listen_fd, 1024) < 0)
-		return -errno;
-	fdpass_refuse(broker->listen_fd); /* clients' neither */
-	if (!config->private && lchown(path, 0, config->osbd_gid) < 0)
-		return -errno;
-	return 0;
-}
-
 static int open_listener(struct broker *broker, struct err *err)
 {
+	const struct native_config *config = &broker->native.config;
 	const char *path = broker->options.socket_path;
 	int r;
 
-	if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
-		return err_set(err, ERR_INVALID, 0,
-			       "socket path '%.150s' is longer than 107", path);
-	r = check_socket_path(path, err);
+	r = listener_unix(path, config->private ? 0600 : 0660,
+			  &broker->listen_fd, err);
 	if (r < 0)
 		return r;
-	(void)unlink(path); /* a dead one, if any */
-	r = bind_listener(broker, path);
-	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r, "listen at '%.150s'",
-			       path);
 	broker->listening = true;
+	fdpass_refuse(broker->listen_fd); /* clients' neither */
+	if (!config->private && lchown(path, 0, config->osbd_gid) < 0)
+		return err_set(err, ERR_INTERNAL, errno, "listen at '%.150s'",
+			       path);
 	return 0;
 }
 
@@ -312,77 +265,6 @@ static int open_signals(struct broker *broker, struct err *err)
 	if (broker->signal_fd < 0)
 		return err_set(err, ERR_INTERNAL, errno, "signalfd");
 	return 0;
-}
-
-static int raise_nofile(struct err *err)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "getrlimit");
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "setrlimit");
-	return 0;
-}
-
-/* One broker per directory; one that is just leaving is waited for. */
-static int lock_run_dir(const struct broker *broker)
-{
-	const struct timespec tick = { .tv_nsec = 20 * 1000 * 1000 };
-
-	for (unsigned int i = 0; i < LOCK_TIMEOUT_MS / 20; i++) {
-		if (flock(broker->run_dir_fd, LOCK_EX | LOCK_NB) == 0)
-			return 0;
-		(void)nanosleep(&tick, NULL);
-	}
-	return -EBUSY;
-}
-
-/*
- * The name without links: the policy about volumes compares it with the names
- * that the kernel gives.
- */
-static int resolve_run_dir(const struct broker *broker,
-			   struct native_config *config, struct err *err)
-{
-	char link[32];
-	ssize_t n;
-
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d",
-		       broker->run_dir_fd);
-	n = readlink(link, config->run_dir, sizeof(config->run_dir) - 1);
-	if (n < 0)
-		return err_set(err, ERR_INTERNAL, errno, "resolve '%.150s'",
-			       config->run_dir);
-	config->run_dir[n] = '\0';
-	return 0;
-}
-
-static int open_run_dir(struct broker *broker, struct native_config *config,
-			struct err *err)
-{
-	struct stat st;
-
-	if (mkdir(config->run_dir, 0755) < 0 && errno != EEXIST)
-		return err_set(err, ERR_INTERNAL, errno, "make '%.150s'",
-			       config->run_dir);
-	broker->run_dir_fd =
-		open(config->run_dir,
-		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (broker->run_dir_fd < 0 || fstat(broker->run_dir_fd, &st) < 0)
-		return err_set(err, ERR_INTERNAL, errno, "open '%.150s'",
-			       config->run_dir);
-	if (st.st_uid != 0 || (st.st_mode & 0022))
-		return err_set(err, ERR_DENIED, 0,
-			       "'%.150s' must be root's directory that nobody"
-			       " else may write to",
-			       config->run_dir);
-	if (lock_run_dir(broker) < 0)
-		return err_set(err, ERR_CONFLICT, 0,
-			       "another broker runs in '%.150s'",
-			       config->run_dir);
-	return resolve_run_dir(broker, config, err);
 }
 
 /*
@@ -415,18 +297,36 @@ static int open_state_dir(struct broker *broker, struct arguments *args,
 	return 0;
 }
 
-/* It can't itself. @path is empty when the user has named none. */
+/*
+ * It can't itself. @path is empty when the user has named none and there was
+ * none so far. A FIFO must not hold us up.
+ */
 static int open_for_osbd(char *path, const char *standard, int *ret_fd,
 			 struct err *err)
 {
-	bool named = path[0];
+	const char *name = path[0] ? path : standard;
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	if (!named)
-		(void)copy_path(path, standard);
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (*ret_fd >= 0 || (!named && errno == ENOENT))
+	if (fd < 0 && !path[0] && errno == ENOENT)
 		return 0;
-	return err_set(err, ERR_INVALID, errno, "read '%.150s'", path);
+	if (fd < 0)
+		return err_set(err, ERR_INVALID, errno, "read '%.150s'", name);
+	(void)copy_path(path, name);
+	close_fd(ret_fd);
+	*ret_fd = fd;
+	return 0;
+}
+
+static int open_files(struct broker *broker, struct err *err)
+{
+	struct broker_options *options = &broker->options;
+	int r;
+
+	r = open_for_osbd(options->key_file, "", &broker->key_fd, err);
+	if (r == 0)
+		r = open_for_osbd(options->osbd_config, DEFAULT_OSBD_CONFIG,
+				  &broker->osbd_config_fd, err);
+	return r;
 }
 
 static int configure(struct broker *broker, const struct arguments *args,
@@ -447,11 +347,19 @@ static int configure(struct broker *broker, const struct arguments *args,
 	if (!options->socket_path[0])
 		(void)snprintf(options->socket_path, PATH_MAX, "%s/osbd.sock",
 			       run_dir);
-	r = open_for_osbd(options->key_file, "", &broker->key_fd, err);
-	if (r == 0)
-		r = open_for_osbd(options->osbd_config, DEFAULT_OSBD_CONFIG,
-				  &broker->osbd_config_fd, err);
+	r = open_files(broker, err);
 	return r < 0 ? r : find_programs(broker, config, err);
+}
+
+/* broker.conf was fine; what osbd reads, only osbd can judge. */
+static int check_files(const struct broker *broker, struct err *err)
+{
+	const struct broker_options *options = &broker->options;
+
+	(void)execl(options->osbd_path, "osbd", "--check-config",
+		    options->osbd_config, "--check-keys", options->key_file,
+		    NULL);
+	return err_set(err, ERR_INTERNAL, errno, "run osbd");
 }
 
 /* Before the first child: whatever we start can do no more than this. */
@@ -474,11 +382,15 @@ static int start(struct broker *broker, struct arguments *args, struct err *err)
 			       "osb-broker must run as root: namespaces with"
 			       " ids of their own need it");
 	(void)umask(0); /* modes are given in full */
-	r = configure(broker, args, &config, err);
+	/* First: the next open() must not take one of their numbers. */
+	r = listener_inherit(&broker->num_listeners, err);
 	if (r == 0)
-		r = raise_nofile(err);
+		r = configure(broker, args, &config, err);
+	if (r == 0 && args->check)
+		r = check_files(broker, err);
+	(void)nofile_raise(); /* fewer do, too */
 	if (r == 0)
-		r = open_run_dir(broker, &config, err);
+		r = own_dir_open(config.run_dir, &broker->run_dir_fd, err);
 	if (r == 0)
 		r = open_state_dir(broker, args, &config, err);
 	if (r == 0)
@@ -532,6 +444,31 @@ static bool has_dead(const struct native *native)
 	return false;
 }
 
+static void reload(struct broker *broker)
+{
+	struct err err = ERR_NULL;
+
+	if (open_files(broker, &err) == 0)
+		front_reload(broker);
+	else
+		say(&err);
+}
+
+/* Told twice to end, it doesn't wait for osbd. */
+static void take_signal(struct broker *broker)
+{
+	struct signalfd_siginfo info;
+
+	if (read(broker->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGHUP)
+		reload(broker);
+	else if (broker->front.state == FRONT_ENDING)
+		broker->stop = true;
+	else
+		front_ask_to_end(broker);
+}
+
 static int turn(struct broker *broker, int timeout_ms, struct err *err)
 {
 	struct pollfd pfds[] = {
@@ -556,7 +493,7 @@ static int turn(struct broker *broker, int timeout_ms, struct err *err)
 		return r < 0 ? r : 0;
 	}
 	if (pfds[3].revents)
-		broker->stop = true;
+		take_signal(broker);
 	return n;
 }
 
@@ -588,17 +525,12 @@ static void stop(struct broker *broker)
 		native_close(&broker->native);
 }
 
-static int fail(struct broker *broker, const struct err *err)
+static int fail(struct broker *broker, const struct arguments *args,
+		struct err *err)
 {
-	char line[ERR_MSG_MAX + 32];
-
-	(void)snprintf(line, sizeof(line), "osb-broker: %s\n", err->msg);
-	/* One line, whatever a file or osbd has put into it. */
-	for (char *p = line; p[1]; p++)
-		*p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
-	(void)fputs(line, stderr);
-	ready_say(broker, line + strlen("osb-broker: "));
-	return 1;
+	say(err);
+	ready_say(broker, err->msg);
+	return args->check ? 2 : 1;
 }
 
 int main(int argc, char **argv)
@@ -622,5 +554,5 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = loop(&broker, &err);
 	stop(&broker);
-	return r < 0 ? fail(&broker, &err) : 0;
+	return r < 0 ? fail(&broker, &args, &err) : 0;
 }

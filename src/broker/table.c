@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/listener.h"
 #include "broker/broker.h"
 
 static void answer(struct broker *broker, uint32_t tag, const struct err *err)
@@ -55,7 +56,8 @@ static void answer_hello(struct broker *broker, const void *in_msg)
 	native_each(&broker->native, send_have, broker);
 	broker->front.state = FRONT_READY;
 	answer(broker, in->tag, NULL);
-	ready_say(broker, "ready\n");
+	ready_say(broker, "ready");
+	listener_notify("READY=1");
 }
 
 /* Nothing is answered: osbd has ended, or is ended. See front_died(). */
@@ -133,10 +135,10 @@ static const struct {
 	{ BROKER_HELLO, FRONT_NEW, sizeof(struct broker_hello), answer_hello },
 	{ BROKER_GIVE_UP, FRONT_NEW, sizeof(struct broker_give_up),
 	  take_give_up },
-	{ BROKER_CREATE, FRONT_READY, sizeof(struct broker_create),
-	  answer_create },
-	{ BROKER_DESTROY, FRONT_READY, sizeof(struct broker_destroy),
-	  answer_destroy },
+	{ BROKER_CREATE, FRONT_READY | FRONT_ENDING,
+	  sizeof(struct broker_create), answer_create },
+	{ BROKER_DESTROY, FRONT_READY | FRONT_ENDING,
+	  sizeof(struct broker_destroy), answer_destroy },
 	{ BROKER_LEAVE, FRONT_READY, sizeof(struct broker_hello),
 	  answer_leave },
 };

@@ -26,6 +26,7 @@ extern const struct command command_run;
 extern const struct command command_ps;
 extern const struct command command_rm;
 extern const struct command command_audit;
+extern const struct command command_serve;
 extern const struct command command_version;
 extern const struct command command_help;
 

@@ -110,7 +110,22 @@ static int take_answer(struct broker_link *link,
 _Static_assert(sizeof(((struct broker_answer *)0)->msg) == ERR_MSG_MAX,
 	       "a broker's message is one of ours");
 
-static int take_message(struct broker_link *link, void *msg, size_t len)
+static int take_reload(struct broker_link *link,
+		       const struct broker_reload *reload,
+		       const struct fdset *fds)
+{
+	bool has_keys = reload->files & RELOAD_KEYS;
+	bool has_config = reload->files & RELOAD_CONFIG;
+
+	if (fds->num != (has_keys ? 1u : 0u) + (has_config ? 1u : 0u))
+		return -EBADMSG;
+	link->ops->reload(link->ctx, has_keys ? fds->fd[0] : -1,
+			  has_config ? fds->fd[has_keys ? 1 : 0] : -1);
+	return 0;
+}
+
+static int take_message(struct broker_link *link, void *msg, size_t len,
+			const struct fdset *fds)
 {
 	struct broker_event *event = msg;
 	uint32_t op;
@@ -118,6 +133,10 @@ static int take_message(struct broker_link *link, void *msg, size_t len)
 	if (len < sizeof(op))
 		return -EBADMSG;
 	memcpy(&op, msg, sizeof(op));
+	if (op == BROKER_RELOAD && len == sizeof(struct broker_reload))
+		return take_reload(link, msg, fds);
+	if (fds->num)
+		return -EBADMSG;
 	if (op == BROKER_ANSWER && len == sizeof(struct broker_answer))
 		return take_answer(link, msg);
 	if ((op != BROKER_GONE && op != BROKER_HAVE) || len != sizeof(*event) ||
@@ -135,20 +154,23 @@ static void receive(struct broker_link *link)
 	union {
 		struct broker_answer answer;
 		struct broker_event event;
+		struct broker_reload reload;
 	} msg;
 	struct err err = ERR_NULL;
 	size_t len;
 	int r;
 
 	for (unsigned int i = 0; i < MESSAGES_PER_CALL && !link->dead; i++) {
+		struct fdset fds auto_clean(fdset_close) = FDSET_NULL;
+
 		r = fdpass_recv(link->fd, &msg, sizeof(msg), MSG_DONTWAIT, &len,
-				NULL);
+				&fds);
 		if (r == -EAGAIN)
 			return;
 		if (r == 0 && len == 0)
 			r = -EPIPE;
 		if (r == 0)
-			r = take_message(link, &msg, len);
+			r = take_message(link, &msg, len, &fds);
 		if (r < 0) {
 			(void)err_set(&err, ERR_INTERNAL, -r,
 				      "channel to the broker");

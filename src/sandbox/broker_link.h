@@ -25,6 +25,8 @@ struct broker_link_ops {
 	/* One that runs already; before the answer to broker_hello(). */
 	void (*have)(void *ctx, const char *id);
 	void (*closed)(void *ctx, const struct err *err); /* no more broker */
+	/* Files to be read anew, -1 for none; they stay the link's. */
+	void (*reload)(void *ctx, int keys_fd, int config_fd);
 };
 
 /**

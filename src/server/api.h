@@ -15,6 +15,9 @@ void api_sandbox_get(struct request *req);
 void api_sandbox_delete(struct request *req);
 void api_sandbox_endpoint(struct request *req);
 
+/* service/metrics.c */
+void api_metrics(struct request *req);
+
 /* api_exec.c */
 void api_exec(struct request *req);
 

@@ -43,6 +43,8 @@
 #include "server/reply.h"
 #include "server/route.h"
 #include "server/server.h"
+#include "server/service/metrics.h"
+#include "server/service/origin.h"
 #include "server/watch.h"
 
 #define BODY_DEADLINE_MS (60u * 1000)  /* without any progress */
@@ -115,6 +117,7 @@ static void drop_request(struct conn *conn, bool is_gone)
 
 	if (!req)
 		return;
+	metrics_end(req);
 	req->conn = NULL;
 	req->head = NULL;
 	conn->paused = false;
@@ -352,8 +355,10 @@ static void begin_request(struct conn *conn)
 	conn->req = req;
 	set_deadline(conn, BODY_DEADLINE_MS);
 	take_request_id(req);
+	metrics_begin(req);
 	look_at_build(req);
-	if (route_find(req) != 0 || authenticate(req) != 0)
+	if (origin_check(req) != 0 || route_find(req) != 0 ||
+	    authenticate(req) != 0)
 		return;
 	if (head->has_length &&
 	    head->content_length > req->server->settings.max_body &&
@@ -411,8 +416,10 @@ static void refuse(struct conn *conn, const struct err *err)
 	if (err->kind == ERR_TOO_LARGE)
 		status = 431;
 	take_request_id(&req);
+	metrics_begin(&req);
 	conn->req = &req; /* for as long as it takes to answer */
 	reply_error(&req, status, "GENERAL::BAD_REQUEST", "%s", err->msg);
+	metrics_end(&req);
 	conn->req = NULL;
 	conn->closing = true;
 	set_deadline(conn, CLOSE_DEADLINE_MS);
@@ -604,7 +611,16 @@ static void on_ready(void *ctx, unsigned int events)
 	}
 }
 
-void conn_new(struct server *server, int fd)
+/* By TCP nobody knows whose process it is, only that it is on this machine. */
+static int name_peer(struct conn *conn)
+{
+	if (!conn->is_tcp)
+		return auth_peer_domain(conn->fd, conn->peer_domain);
+	memcpy(conn->peer_domain, "local", sizeof("local"));
+	return 0;
+}
+
+void conn_new(struct server *server, int fd, bool is_tcp)
 {
 	struct conn *conn = calloc(1, sizeof(*conn));
 
@@ -614,11 +630,12 @@ void conn_new(struct server *server, int fd)
 	}
 	conn->server = server;
 	conn->fd = fd;
+	conn->is_tcp = is_tcp;
 	http_reader_init(&conn->reader, HTTP_READ_REQUESTS);
 	buf_init(&conn->in, 2 * SERVER_READ_MAX);
 	buf_init(&conn->out, CONN_OUT_MAX);
 	set_deadline(conn, server->settings.head_timeout_ms);
-	if (auth_peer_domain(fd, conn->peer_domain) == 0)
+	if (name_peer(conn) == 0)
 		conn->watch = watch_new(server->loop, fd, POLLER_READ, on_ready,
 					conn);
 	conn->events = POLLER_READ;
@@ -632,6 +649,7 @@ void conn_new(struct server *server, int fd)
 		server->conns->prev = conn;
 	server->conns = conn;
 	server->num_conns++;
+	server->metrics.connections++;
 	server_wake(server);
 	on_ready(conn, POLLER_READ); /* a request is often there already */
 }
@@ -653,6 +671,23 @@ void conn_tick_all(struct server *server, uint64_t now_ms)
 	}
 }
 
+bool conn_drain_all(struct server *server)
+{
+	struct conn *next;
+	bool done = true;
+
+	for (struct conn *conn = server->conns; conn; conn = next) {
+		next = conn->next;
+		if (conn->lingers ||
+		    (!conn->req && http_reader_idle(&conn->reader) &&
+		     buf_len(&conn->in) == 0 && buf_len(&conn->out) == 0))
+			conn_close(conn); /* has all that it will get */
+		else
+			done = false;
+	}
+	return done;
+}
+
 void request_finish(struct request *req)
 {
 	struct conn *conn = req->conn;
@@ -661,7 +696,8 @@ void request_finish(struct request *req)
 	if (!conn || req->finished)
 		return;
 	req->finished = true;
-	keep = req->body_complete && req->head && req->head->keep_alive;
+	keep = req->body_complete && req->head && req->head->keep_alive &&
+	       !conn->server->draining;
 	conn_wrote(conn);
 	if (!req->head) /* refuse()'s stand-in */
 		return;

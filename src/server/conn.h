@@ -63,6 +63,9 @@ struct request {
 	const struct route *route;    /* NULL: none fits */
 	char id[REQUEST_ID_MAX + 1];  /* X-Request-ID */
 	char domain[DOMAIN_NAME_MAX + 1];
+	unsigned int status; /* of its answer; 0: none yet */
+	uint64_t started_ns; /* monotonic */
+	bool from_page;      /* a web page's that is allowed */
 	bool by_id; /* no key was presented where none is needed: the sandbox
 		       id alone is the permission */
 	char in_id[SANDBOX_ID_LEN + 1];   /* {id} of the path; "": too long */
@@ -92,6 +95,7 @@ struct conn {
 	struct request *req;
 	uint64_t deadline_ms; /* 0: none */
 	char peer_domain[DOMAIN_NAME_MAX + 1];
+	bool is_tcp;
 	bool closed;
 	bool closing; /* flush, then close */
 	bool lingers; /* wrote all, discards input until the peer closes */
@@ -103,7 +107,14 @@ struct conn {
 };
 
 /** conn_new() - serve an accepted socket; takes @fd also on failure */
-void conn_new(struct server *server, int fd);
+void conn_new(struct server *server, int fd, bool is_tcp);
+
+/**
+ * conn_drain_all() - no more requests: close what is idle, the others later
+ *
+ * Is called again until it returns true: all is answered.
+ */
+bool conn_drain_all(struct server *server);
 
 /** conn_close() - at once; a request on it is told */
 void conn_close(struct conn *conn);

@@ -12,6 +12,8 @@
 #include "server/conn.h"
 #include "server/json.h"
 #include "server/server.h"
+#include "server/service/log.h"
+#include "server/service/origin.h"
 
 struct buf *reply_head(struct request *req, unsigned int status)
 {
@@ -21,8 +23,10 @@ struct buf *reply_head(struct request *req, unsigned int status)
 		return NULL;
 	out = &req->conn->out;
 	req->replied = true;
+	req->status = status;
 	http_put_status(out, status);
 	http_put_field(out, "X-Request-ID", req->id);
+	origin_put_fields(req, out);
 	return out;
 }
 
@@ -31,8 +35,8 @@ void reply_head_end(struct request *req, bool chunked)
 	struct buf *out = &req->conn->out;
 
 	/* The connection can't go on when part of the body wasn't read. */
-	if (!req->upgraded &&
-	    (!req->head || !req->head->keep_alive || !req->body_complete))
+	if (!req->upgraded && (!req->head || !req->head->keep_alive ||
+			       !req->body_complete || req->server->draining))
 		http_put_field(out, "Connection", "close");
 	if (chunked)
 		http_put_field(out, "Transfer-Encoding", "chunked");
@@ -140,7 +144,7 @@ void reply_err(struct request *req, const char *code, const struct err *err)
 		reply_error(req, status, code, "%s", err->msg);
 		return;
 	}
-	server_log("request %s: %s", req->id, err->msg);
+	log_line(LOG_ERROR, req, "request %s: %s", req->id, err->msg);
 	reply_error(req, status, code,
 		    "internal error; the log has more about request %s",
 		    req->id);

@@ -15,6 +15,7 @@
 
 static const struct route routes[] = {
 	{ "GET", "/health", ROUTE_OPEN, api_health },
+	{ "GET", "/metrics", 0, api_metrics },
 	{ "POST", "/sandboxes", 0, api_sandbox_create },
 	{ "GET", "/sandboxes", 0, api_sandbox_list },
 	{ "GET", "/sandboxes/{id}", 0, api_sandbox_get },

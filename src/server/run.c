@@ -144,6 +144,7 @@ static void read_out(struct out_pipe *out)
 			close_out(out);
 			return;
 		}
+		server->metrics.output_bytes += (uint64_t)n;
 		if (run->ended)
 			out->left -= (size_t)n;
 		if (!run->detached)
@@ -184,6 +185,7 @@ static void on_started(void *ctx, int32_t pid)
 
 	run->started = true;
 	run->started_ms = server_now_ms(run->server);
+	run->server->metrics.execs++;
 	if (!run->detached)
 		run->ops->started(run->ctx, pid);
 	watch_outs(run);
@@ -314,6 +316,15 @@ static struct run *run_new(struct server *server, struct sandbox *sandbox,
 		run->out[i].fd = -1;
 	}
 	return run;
+}
+
+unsigned int run_count(const struct server *server)
+{
+	unsigned int num = 0;
+
+	for (const struct run *run = server->runs; run; run = run->next)
+		num += run->started && !run->ended;
+	return num;
 }
 
 int run_start(struct server *server, struct sandbox *sandbox,

@@ -70,6 +70,9 @@ int run_start(struct server *server, struct sandbox *sandbox,
 	      const struct run_spec *spec, const struct run_ops *ops, void *ctx,
 	      struct run **ret_run, struct err *err);
 
+/** run_count() - how many programs run */
+unsigned int run_count(const struct server *server);
+
 /**
  * run_stdin() - bytes for the program; dropped if it reads no more
  *

@@ -9,7 +9,7 @@
  * Invariants: osbd leaves as idle only after the broker has agreed, so that
  *             nobody is left with a socket that nobody serves.
  *
- * #syscalls  epoll_wait epoll_pwait epoll_ctl poll ppoll futex brk mmap
+ * #syscalls  pread64 epoll_wait epoll_pwait epoll_ctl poll ppoll futex brk mmap
  *            munmap mremap mprotect madvise clock_gettime gettimeofday time
  *            getrandom rt_sigaction rt_sigprocmask rt_sigreturn
  *            restart_syscall getpid gettid tgkill exit exit_group
@@ -18,13 +18,10 @@
 #include "server/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <linux/filter.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,7 +31,6 @@
 #include "sandbox/command.h"
 #include "server/api.h"
 #include "server/conn.h"
-#include "server/listen.h"
 #include "server/run.h"
 #include "server/watch.h"
 #include "store/store.h"
@@ -44,32 +40,6 @@
 uint64_t server_now_ms(const struct server *server)
 {
 	return uv_now(server->loop);
-}
-
-#define LOG_PREFIX "osbd: "
-#define LOG_PREFIX_LEN (sizeof(LOG_PREFIX) - 1)
-
-void server_log(const char *fmt, ...)
-{
-	char line[1024];
-	va_list ap;
-	size_t len;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(line + LOG_PREFIX_LEN, sizeof(line) - LOG_PREFIX_LEN - 1,
-		      fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		return;
-	memcpy(line, LOG_PREFIX, LOG_PREFIX_LEN);
-	len = strlen(line);
-	for (char *p = line; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	line[len++] = '\n';
-	/* One write, one line; dprintf(3) would want to seek first. */
-	(void)!write(STDERR_FILENO, line, len);
 }
 
 static struct sock_filter osbd_filter[] = {
@@ -95,6 +65,8 @@ static void on_left(void *ctx, const struct err *err)
 		stop(server, 0);
 		return;
 	}
+	if (server->draining)
+		return;
 	/* The broker wants us to stay: as if somebody had just been here. */
 	server->leaving = false;
 	server->idle_since_ms = 0;
@@ -149,13 +121,30 @@ void server_wake(struct server *server)
 
 static void on_prepare(uv_prepare_t *prepare)
 {
-	conn_flush_all(prepare->data);
+	struct server *server = prepare->data;
+
+	conn_flush_all(server);
+	if (server->draining && conn_drain_all(server))
+		stop(server, 0);
 }
 
+static void on_drained(uv_timer_t *timer)
+{
+	stop(timer->data, 0);
+}
+
+/* Finish what is in work, for a while; told twice, end at once. */
 static void on_term(uv_signal_t *signal, int number)
 {
+	struct server *server = signal->data;
+
 	(void)number;
-	stop(signal->data, 0);
+	listen_stop(server);
+	if (server->draining ||
+	    uv_timer_start(&server->drain, on_drained,
+			   server->settings.drain_timeout_ms, 0) != 0)
+		stop(server, 0);
+	server->draining = true;
 }
 
 static void on_sandbox_gone(void *ctx, const char *id)
@@ -170,6 +159,45 @@ static void on_sandbox_there(void *ctx, const char *id)
 	struct server *server = ctx;
 
 	sandboxes_there(&server->sandboxes, id);
+}
+
+/* All or nothing: what holds is replaced once all of it is understood. */
+static int read_anew(struct server *server, int keys_fd, int config_fd,
+		     struct err *err)
+{
+	struct settings *settings auto_free = malloc(sizeof(*settings));
+	struct keys keys = { .key = NULL };
+	int r = 0;
+
+	if (!settings)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "out of memory");
+	*settings = server->settings;
+	if (config_fd >= 0)
+		r = settings_load(config_fd, server->config_name, settings,
+				  err);
+	if (r == 0 && keys_fd >= 0)
+		r = keys_load(keys_fd, &keys, err);
+	if (r < 0)
+		return r;
+	server->settings = *settings;
+	log_as_json(settings->log == SETTINGS_LOG_JSON);
+	if (keys.key) {
+		keys_deinit(&server->keys);
+		server->keys = keys;
+	}
+	return 0;
+}
+
+static void on_reload(void *ctx, int keys_fd, int config_fd)
+{
+	struct server *server = ctx;
+	struct err err = ERR_NULL;
+
+	if (read_anew(server, keys_fd, config_fd, &err) < 0)
+		log_line(LOG_ERROR, NULL, "reload: nothing is changed: %s",
+			 err.msg);
+	else
+		log_line(LOG_INFO, NULL, "reloaded");
 }
 
 static void on_broker_closed(void *ctx, const struct err *err)
@@ -207,11 +235,13 @@ static int start_loop(struct server *server)
 	server->loop = uv_default_loop();
 	if (!server->loop || uv_timer_init(server->loop, &server->tick) ||
 	    uv_prepare_init(server->loop, &server->flush) ||
+	    uv_timer_init(server->loop, &server->drain) ||
 	    uv_signal_init(server->loop, &server->term))
 		return -ENOMEM;
 	server->tick.data = server;
 	server->flush.data = server;
 	server->term.data = server;
+	server->drain.data = server;
 	server->poller = watch_poller(server->loop);
 	if (uv_prepare_start(&server->flush, on_prepare) ||
 	    uv_signal_start(&server->term, on_term, SIGTERM))
@@ -233,6 +263,9 @@ static int read_files(struct server *server,
 				  &server->settings, err);
 	if (r == 0 && options->has_keys)
 		r = keys_load(keys_fd, &server->keys, err);
+	log_as_json(server->settings.log == SETTINGS_LOG_JSON);
+	server->config_name =
+		options->config_name ? options->config_name : "osbd.conf";
 	return r;
 }
 
@@ -256,13 +289,13 @@ static int start(struct server *server, const struct server_options *options,
 		.gone = on_sandbox_gone,
 		.have = on_sandbox_there,
 		.closed = on_broker_closed,
+		.reload = on_reload,
 	};
 	int r;
 
-	server->listen_fd = OSBD_FD_LISTEN;
+	metrics_init(&server->metrics);
 	server->idle_exit_ms = options->idle_exit_ms;
 	server->private = options->private;
-	server->spare_fd = fcntl(server->listen_fd, F_DUPFD_CLOEXEC, 0);
 	r = start_loop(server);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "start the event loop");
@@ -301,9 +334,7 @@ static int start(struct server *server, const struct server_options *options,
 static void end(struct server *server)
 {
 	/* First: who learns below that we end must not get back to us. */
-	listen_stop(server);
-	close_fd(&server->listen_fd);
-	close_fd(&server->spare_fd);
+	listen_close(server);
 	while (server->conns)
 		conn_close(server->conns);
 	conn_flush_all(server);
@@ -318,7 +349,8 @@ int server_run(struct server *server, const struct server_options *options)
 {
 	struct err err = ERR_NULL;
 
-	if (read_files(server, options, &err) < 0) {
+	if (read_files(server, options, &err) < 0 ||
+	    listen_open(server, options->num_listeners, &err) < 0) {
 		/* The broker's line, not ours: osb reads it too. */
 		if (broker_give_up(OSBD_FD_BROKER, &err) < 0)
 			server_log("%s", err.msg);

@@ -12,6 +12,9 @@
 #include "base/poller.h"
 #include "sandbox/sandbox.h"
 #include "server/auth.h"
+#include "server/listen.h"
+#include "server/service/log.h"
+#include "server/service/metrics.h"
 #include "server/settings.h"
 
 #define SERVER_READ_MAX (64u * 1024) /* of a socket, in one go */
@@ -26,16 +29,16 @@ struct server {
 	uv_timer_t tick;    /* each second while there is something to watch */
 	uv_prepare_t flush; /* before the loop sleeps: write what is ready */
 	uv_signal_t term;
+	uv_timer_t drain; /* its end; see drain() */
 	struct poller poller;
 	struct broker_link *broker;
 	struct store *store;
 	struct sandboxes sandboxes;
 	struct keys keys;
 	struct settings settings;
-
-	int listen_fd;
-	int spare_fd; /* given up for a moment when descriptors run out */
-	struct watch *listen_watch;
+	const char *config_name;
+	struct metrics metrics;
+	struct listeners listeners;
 
 	struct conn *conns; /* all open ones */
 	struct conn *dirty; /* have output to be flushed */
@@ -48,6 +51,7 @@ struct server {
 	bool private;           /* serves one user's `osb` only */
 	bool other_build_seen;  /* ... and that is another build: make room */
 	bool leaving;           /* the broker is asked for leave */
+	bool draining;          /* we end as soon as all is answered */
 	int exit_code;
 
 	uint8_t read_buf[SERVER_READ_MAX]; /* used within one call only */
@@ -58,7 +62,9 @@ struct server_options {
 	uint64_t idle_exit_ms;
 	bool private;
 	bool has_keys;
-	const char *config_name; /* of osbd.conf, for messages; NULL: none */
+	const char *config_name;    /* of osbd.conf, for messages; NULL: none */
+	unsigned int num_listeners; /* beside OSBD_FD_LISTEN */
+	const char *check_config, *check_keys; /* only say what is wrong */
 };
 
 /**
@@ -75,6 +81,3 @@ uint64_t server_now_ms(const struct server *server);
 
 /** server_wake() - something that the tick watches has come or gone */
 void server_wake(struct server *server);
-
-/** server_log() - one line to stderr, which is the broker's log */
-void server_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

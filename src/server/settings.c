@@ -31,6 +31,14 @@ enum kind {
 	KIND_COUNT,
 	KIND_SIZE,
 	KIND_TIME,
+	KIND_LOG, /* this and the next: one of two words, 0 or 1 */
+	KIND_YES,
+	NUM_KINDS
+};
+
+static const char *const words[NUM_KINDS][2] = {
+	[KIND_LOG] = { "text", "json" },
+	[KIND_YES] = { "no", "yes" },
 };
 
 static const struct {
@@ -53,7 +61,16 @@ static const struct {
 	  1000, 10 * 60 * 1000, 10 * 1000 },
 	{ "idle_timeout", KIND_TIME, offsetof(struct settings, idle_timeout_ms),
 	  1000, 24 * 3600 * 1000, 5 * 60 * 1000 },
+	{ "drain_timeout", KIND_TIME,
+	  offsetof(struct settings, drain_timeout_ms), 100,
+	  SETTINGS_DRAIN_MAX_MS, 3 * 1000 },
+	{ "log", KIND_LOG, offsetof(struct settings, log), 0, SETTINGS_LOG_JSON,
+	  SETTINGS_LOG_TEXT },
+	{ "access_log", KIND_YES, offsetof(struct settings, access_log), 0, 1,
+	  0 },
 };
+
+#define ORIGIN_KEY "cors_origin"
 
 struct loading {
 	struct settings settings;
@@ -72,6 +89,7 @@ static uint64_t *field(struct settings *settings, size_t key)
 
 void settings_init(struct settings *settings)
 {
+	memset(settings, 0, sizeof(*settings));
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		*field(settings, i) = keys[i].standard;
 }
@@ -106,6 +124,15 @@ static char *read_line(char *str, int num, void *stream)
 	return str;
 }
 
+static int parse_word(enum kind kind, const char *value, uint64_t *ret)
+{
+	if (strcmp(value, words[kind][0]) != 0 &&
+	    strcmp(value, words[kind][1]) != 0)
+		return -EINVAL;
+	*ret = strcmp(value, words[kind][1]) == 0;
+	return 0;
+}
+
 static int parse_value(enum kind kind, const char *value, uint64_t *ret)
 {
 	switch (kind) {
@@ -115,16 +142,18 @@ static int parse_value(enum kind kind, const char *value, uint64_t *ret)
 		return units_parse_size(value, ret);
 	case KIND_TIME:
 		return units_parse_time(value, ret);
+	default:
+		return parse_word(kind, value, ret);
 	}
-	return -EINVAL;
 }
 
 static int refuse_value(struct loading *loading, size_t key, const char *value)
 {
 	char min[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX], text[128];
 	const char *what = "a whole number";
+	enum kind kind = keys[key].kind;
 
-	switch (keys[key].kind) {
+	switch (kind) {
 	case KIND_COUNT:
 		(void)snprintf(min, sizeof(min), "%" PRIu64, keys[key].min);
 		(void)snprintf(max, sizeof(max), "%" PRIu64, keys[key].max);
@@ -139,6 +168,11 @@ static int refuse_value(struct loading *loading, size_t key, const char *value)
 		units_format_time(keys[key].min, min);
 		units_format_time(keys[key].max, max);
 		break;
+	default:
+		(void)snprintf(text, sizeof(text),
+			       "%s = %.32s: expected %s or %s", keys[key].name,
+			       value, words[kind][0], words[kind][1]);
+		return refuse_line(loading, text);
 	}
 	(void)snprintf(text, sizeof(text),
 		       "%s = %.32s: expected %s from %s to %s", keys[key].name,
@@ -162,16 +196,49 @@ static int take_value(struct loading *loading, size_t key, const char *value)
 	return 0;
 }
 
+/* Exactly what a browser sends: scheme and host, maybe a port, no slash. */
+static bool is_origin(const char *value)
+{
+	const char *host = strstr(value, "://");
+
+	if (strlen(value) > SETTINGS_ORIGIN_MAX || !host ||
+	    (strncmp(value, "http:", 5) != 0 &&
+	     strncmp(value, "https:", 6) != 0))
+		return false;
+	host += strlen("://");
+	return *host && host[strspn(host, "abcdefghijklmnopqrstuvwxyz"
+					  "0123456789.-:[]")] == '\0';
+}
+
+static int take_origin(struct loading *loading, const char *value)
+{
+	struct settings *settings = &loading->settings;
+	char text[128];
+
+	(void)snprintf(text, sizeof(text),
+		       ORIGIN_KEY " = %.32s: expected up to %d lines as "
+				  "https://app.example.com, in lower case",
+		       value, SETTINGS_ORIGINS_MAX);
+	if (settings->num_origins == SETTINGS_ORIGINS_MAX || !is_origin(value))
+		return refuse_line(loading, text);
+	memcpy(settings->origin[settings->num_origins++], value,
+	       strlen(value) + 1);
+	return 0;
+}
+
 static int refuse_key(struct loading *loading, const char *key)
 {
-	char text[128];
+	char text[200];
 	int len = snprintf(text, sizeof(text), "unknown key '%.24s'; there are",
 			   key);
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys) && (size_t)len < sizeof(text);
 	     i++)
-		len += snprintf(text + len, sizeof(text) - (size_t)len, "%s %s",
-				i ? "," : "", keys[i].name);
+		len += snprintf(text + len, sizeof(text) - (size_t)len, " %s,",
+				keys[i].name);
+	if ((size_t)len < sizeof(text))
+		(void)snprintf(text + len, sizeof(text) - (size_t)len,
+			       " " ORIGIN_KEY);
 	return refuse_line(loading, text);
 }
 
@@ -187,6 +254,10 @@ static int on_key(void *user, const char *section, const char *name,
 			refuse_line(loading,
 				    "a key stands in section [" SECTION "]");
 		return 0;
+	}
+	if (strcmp(name, ORIGIN_KEY) == 0) {
+		loading->failed = take_origin(loading, value);
+		return loading->failed == 0;
 	}
 	while (key < ARRAY_SIZE(keys) && strcmp(name, keys[key].name) != 0)
 		key++;

@@ -17,12 +17,29 @@ struct err;
 #define SETTINGS_BODY_MAX (16u * 1024 * 1024)
 #define SETTINGS_FILE_MAX (64u * 1024)
 
+#define SETTINGS_ORIGINS_MAX 16
+#define SETTINGS_ORIGIN_MAX 127
+
+/* The broker waits a bit longer for osbd than this: END_MS of front.c. */
+#define SETTINGS_DRAIN_MAX_MS 4000
+
+enum settings_log {
+	SETTINGS_LOG_TEXT,
+	SETTINGS_LOG_JSON,
+};
+
 struct settings {
 	uint64_t max_sandboxes; /* of one domain */
 	uint64_t max_connections;
 	uint64_t max_body; /* of a request that isn't a stream */
 	uint64_t head_timeout_ms;
 	uint64_t idle_timeout_ms;
+	uint64_t drain_timeout_ms;
+	uint64_t log;        /* enum settings_log */
+	uint64_t access_log; /* or not: 0 */
+	uint64_t num_origins;
+	/* "https://app.example.com": whose pages may use us */
+	char origin[SETTINGS_ORIGINS_MAX][SETTINGS_ORIGIN_MAX + 1];
 };
 
 /** settings_init() - what holds without a file */

@@ -9,7 +9,8 @@
  * for BROKER_GIVE_UP, after which it hears no more.
  * Between them the broker may send a struct broker_event of its own accord.
  * osbd sends a *spec*: what it wants, never how. Strings are NUL-terminated
- * inside their field and zero to the field's end. No fd travels this way.
+ * inside their field and zero to the field's end. No fd travels this way; the
+ * other way only those of BROKER_RELOAD.
  */
 
 #include <stdint.h>
@@ -35,6 +36,8 @@ enum osbd_fd {
 	OSBD_FD_KEYS = 6,      /* API keys, a line each; only with --keys */
 	OSBD_FD_CONFIG = 7,    /* osbd.conf; only with --config */
 	OSBD_FD_STATE = 8,     /* directory of its own, to keep things in */
+	OSBD_FD_LISTENERS = 9, /* the first of as many more listening sockets
+				  as there are --listen, LISTENERS_MAX */
 };
 
 enum broker_op {
@@ -44,9 +47,10 @@ enum broker_op {
 	BROKER_LEAVE = 8,    /* osbd is idle and exits: struct broker_hello */
 	BROKER_GIVE_UP = 10, /* instead of HELLO: struct broker_give_up */
 	BROKER_ANSWER = 1,   /* struct broker_answer, for all of the above */
-	BROKER_GONE = 3, /* struct broker_event: a sandbox ended by itself */
-	BROKER_HAVE = 5, /* struct broker_event: one that runs already; all of
-			    them come before the answer to HELLO */
+	BROKER_GONE = 3,   /* struct broker_event: a sandbox ended by itself */
+	BROKER_HAVE = 5,   /* struct broker_event: one that runs already; all of
+			      them come before the answer to HELLO */
+	BROKER_RELOAD = 7, /* struct broker_reload: files were read anew */
 };
 
 struct broker_hello {
@@ -117,6 +121,17 @@ struct broker_event {
 	uint32_t op;
 	uint32_t reserved; /* 0 */
 	char id[SANDBOX_ID_LEN + 1];
+};
+
+enum reload_file {
+	RELOAD_KEYS = 1 << 0,
+	RELOAD_CONFIG = 1 << 1,
+};
+
+/* With one descriptor for each bit, in this order. */
+struct broker_reload {
+	uint32_t op;
+	uint32_t files;
 };
 
 /* The largest message in either direction. */

@@ -29,6 +29,13 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
+class TcpConnection(http.client.HTTPConnection):
+    """To an address, whatever the Host field says."""
+
+    def __init__(self, address, timeout):
+        super().__init__(*address, timeout=timeout)
+
+
 class Reply:
     def __init__(self, response):
         self.status = response.status
@@ -202,8 +209,10 @@ class Exec:
 
 
 class Api:
-    def __init__(self, socket_path, key=None, timeout=60):
+    def __init__(self, socket_path, key=None, timeout=60, address=None):
+        """By a unix socket, or by TCP to an address, (host, port)."""
         self.socket_path, self.key, self.timeout = socket_path, key, timeout
+        self.address = address
 
     def _send(self, method, path, body, headers):
         headers = dict(headers or {})
@@ -212,7 +221,10 @@ class Api:
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
             headers.setdefault("Content-Type", "application/json")
-        connection = UnixConnection(self.socket_path, self.timeout)
+        if self.address:
+            connection = TcpConnection(self.address, self.timeout)
+        else:
+            connection = UnixConnection(self.socket_path, self.timeout)
         connection.request(method, path, body, headers)
         return connection, connection.getresponse()
 
@@ -231,6 +243,8 @@ class Api:
 
     def connect(self):
         """A connected socket, for requests that no library would send."""
+        if self.address:
+            return socket.create_connection(self.address, self.timeout)
         sock = socket.socket(socket.AF_UNIX)
         sock.settimeout(self.timeout)
         sock.connect(str(self.socket_path))
@@ -250,13 +264,15 @@ class Api:
                 pass
         return received
 
-    def websocket(self, path):
+    def websocket(self, path, origin=None):
         headers = [f"{KEY_HEADER}: {self.key}"] if self.key else []
         return websocket.create_connection(
             f"ws://localhost{path}",
             socket=self.connect(),
             header=headers,
             timeout=self.timeout,
+            origin=origin,
+            suppress_origin=origin is None,
         )
 
     def create(self, **changes):

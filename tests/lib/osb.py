@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -121,11 +122,14 @@ class Service:
         osbd_config="",
         idle_exit="10m",
         wrapper=(),
+        listen=None,
     ):
         self.args = list(args)
         self.wrapper = list(wrapper)  # a program that becomes the broker
         self.keys, self.config, self.idle_exit = keys, config, idle_exit
         self.osbd_config = osbd_config  # None: the host's, if any
+        self.listen = listen  # addresses for `osb serve`; None: a broker
+        self.addresses = []  # (host, port) of those that are TCP
         self.home = None
         self.process = None
 
@@ -144,47 +148,81 @@ class Service:
         return self
 
     def _spawn(self):
+        if self.listen is not None:
+            self._serve()
+            return
         argv = self.wrapper + [
             str(BUILD / "osb-broker"),
             "--run-dir", str(self.run_dir),
             "--socket", str(self.socket),
             "--idle-exit", self.idle_exit,
             *self.args,
+            *self._files(),
         ]  # fmt: skip
-        path = self.home / "broker.conf"
-        path.write_text(
-            f"[broker]\ncgroup_parent = {CGROUP_PARENT}\n{self.config}"
-        )
-        argv += ["--config", str(path)]
-        if self.osbd_config is not None:
-            path = self.home / "osbd.conf"
-            path.write_text(f"[osbd]\n{self.osbd_config}")
-            path.chmod(0o600)  # osbd itself can't open it
-            argv += ["--osbd-config", str(path)]
-        if self.keys is not None:
-            path = self.home / "keys"
-            lines = (f"{name}:{key}\n" for name, key in self.keys.items())
-            path.write_text("".join(lines))
-            path.chmod(0o600)
-            argv += ["--api-key-file", str(path)]
         ready, write_end = os.pipe()
         argv += ["--ready-fd", str(write_end)]
-        with open(self.home / "log", "ab") as log:
-            self.process = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=(write_end,),
-                env=clean_env(TMPDIR=str(self.tmp_dir)),
-                start_new_session=True,
-            )
+        self._popen(argv, (write_end,))
         os.close(write_end)
         with os.fdopen(ready, "rb") as pipe:
             answer = pipe.read()  # to its end: the broker closes it
         if answer != b"ready\n":
             self.stop()
             raise RuntimeError(f"no broker: {answer!r}\n{self.log()}")
+
+    def _files(self):
+        """Write the files; the options that name them."""
+        path = self.home / "broker.conf"
+        path.write_text(
+            f"[broker]\ncgroup_parent = {CGROUP_PARENT}\n{self.config}"
+        )
+        options = ["--config", str(path)]
+        if self.osbd_config is not None:
+            self.write_osbd_config(self.osbd_config)
+            options += ["--osbd-config", str(self.home / "osbd.conf")]
+        if self.keys is not None:
+            self.write_keys(self.keys)
+            options += ["--api-key-file", str(self.home / "keys")]
+        return options
+
+    def write_osbd_config(self, text):
+        path = self.home / "osbd.conf"
+        path.write_text(f"[osbd]\n{text}")
+        path.chmod(0o600)  # osbd itself can't open it
+
+    def write_keys(self, keys):
+        path = self.home / "keys"
+        path.write_text("".join(f"{n}:{key}\n" for n, key in keys.items()))
+        path.chmod(0o600)
+
+    def _popen(self, argv, pass_fds=()):
+        with open(self.home / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=pass_fds,
+                env=clean_env(TMPDIR=str(self.tmp_dir)),
+                start_new_session=True,
+            )
+
+    def _serve(self):
+        """osb serve; it says where once it is ready."""
+        argv = [str(BUILD / "osb"), "serve", "--run-dir", str(self.run_dir)]
+        for address in self.listen:
+            argv += ["--listen", address]
+        self._popen(argv + [*self.args, *self._files()])
+        start = time.monotonic()
+        while not (found := re.findall("^osb: serving on (.*)$", self.log(), re.M)):
+            if self.process.poll() is not None or time.monotonic() - start > 20:
+                log = self.log()
+                self.stop()
+                raise RuntimeError(f"no service:\n{log}")
+            time.sleep(0.01)
+        self.addresses = [
+            (host.strip("[]"), int(port))
+            for host, port in re.findall(r"http://(\S+):(\d+)", found[-1])
+        ]
 
     def stop(self, sig=signal.SIGTERM):
         """End it as a service manager would: within 5 seconds."""
@@ -273,6 +311,20 @@ class Service:
 
     def api(self, key=None):
         return http_api.Api(self.socket, key=key)
+
+    def tcp(self, key=None, number=0):
+        """The same by TCP, of a service."""
+        return http_api.Api(None, key=key, address=self.addresses[number])
+
+    def reload(self):
+        """SIGHUP; what the log says about it."""
+        before = len(self.log())
+        os.kill(self.pid, signal.SIGHUP)
+        return procs.wait_for(
+            lambda: [x for x in self.log()[before:].splitlines() if "reload" in x
+                     or "osb-broker:" in x],
+            5, "a word about the reload",
+        )[0]  # fmt: skip
 
     def warm_up(self):
         """Fill what is made on first use: launcher, pools, and the mounts

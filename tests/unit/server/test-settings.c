@@ -59,6 +59,10 @@ static void without_a_line_the_defaults_hold(void **state)
 	assert_int_equal(settings.max_body, 1024 * 1024);
 	assert_int_equal(settings.head_timeout_ms, 10 * 1000);
 	assert_int_equal(settings.idle_timeout_ms, 300 * 1000);
+	assert_int_equal(settings.drain_timeout_ms, 3000);
+	assert_int_equal(settings.log, SETTINGS_LOG_TEXT);
+	assert_int_equal(settings.access_log, 0);
+	assert_int_equal(settings.num_origins, 0);
 	assert_int_equal(parse("", &parsed, NULL), 0);
 	assert_memory_equal(&settings, &parsed, sizeof(settings));
 	assert_int_equal(parse("; none\n\n[osbd]\n", &parsed, NULL), 0);
@@ -83,6 +87,8 @@ static void every_key_has_its_bounds(void **state)
 		  "1000ms", "999ms", "10m", "600001ms", 1000, 600000 },
 		{ "idle_timeout", offsetof(struct settings, idle_timeout_ms),
 		  "1", "999ms", "24h", "86400001ms", 1000, 86400000 },
+		{ "drain_timeout", offsetof(struct settings, drain_timeout_ms),
+		  "100ms", "99ms", "4s", "4001ms", 100, 4000 },
 	};
 	static const char *const never[] = { "",    "-1",
 					     "1.5", "ten",
@@ -144,7 +150,14 @@ static void a_message_names_file_line_and_what_is_allowed(void **state)
 	refused("[osbd]\nmax_bodies = 1Mi\n",
 		"o.conf: line 2: unknown key 'max_bodies'; there are "
 		"max_sandboxes, max_connections, max_body, head_timeout, "
-		"idle_timeout");
+		"idle_timeout, drain_timeout, log, access_log, cors_origin");
+	refused("[osbd]\nlog = xml\n",
+		"o.conf: line 2: log = xml: expected text or json");
+	refused("[osbd]\naccess_log = true\n",
+		"o.conf: line 2: access_log = true: expected no or yes");
+	refused("[osbd]\ndrain_timeout = 5s\n",
+		"o.conf: line 2: drain_timeout = 5s: expected a time from 100ms to "
+		"4s");
 	refused("max_body = 1Mi\n",
 		"o.conf: line 1: a key stands in section [osbd]");
 	refused("[osbd]\nmax_body = 1Mi\n[broker]\nid_base = 1\n",
@@ -152,6 +165,56 @@ static void a_message_names_file_line_and_what_is_allowed(void **state)
 	refused("[osbd]\nmax_body\nmax_sandboxes = 0\n",
 		"o.conf: line 2: expected KEY = VALUE");
 	refused("[osbd\n", "o.conf: line 1: expected KEY = VALUE");
+}
+
+static void an_origin_is_what_a_browser_sends(void **state)
+{
+	static const char *const bad[] = {
+		"*",
+		"null",
+		"app.example.com",
+		"https://",
+		"https://app.example.com/",
+		"https://App.example.com",
+		"file:///etc/passwd",
+		"ftp://app.example.com",
+		"https://a b",
+	};
+	struct settings settings;
+	char text[200];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		(void)snprintf(text, sizeof(text), "[osbd]\ncors_origin = %s\n",
+			       bad[i]);
+		assert_int_equal(parse(text, &settings, NULL), -EINVAL);
+	}
+	assert_int_equal(parse("[osbd]\ncors_origin = https://a.example\n"
+			       "cors_origin = http://localhost:3000\n",
+			       &settings, NULL),
+			 0);
+	assert_int_equal(settings.num_origins, 2);
+	assert_string_equal(settings.origin[0], "https://a.example");
+	assert_string_equal(settings.origin[1], "http://localhost:3000");
+}
+
+static void no_more_than_sixteen_origins_are_taken(void **state)
+{
+	char text[2000] = "[osbd]\n";
+	struct settings settings;
+
+	(void)state;
+	for (unsigned int i = 0; i < SETTINGS_ORIGINS_MAX; i++) {
+		size_t len = strlen(text);
+
+		(void)snprintf(text + len, sizeof(text) - len,
+			       "cors_origin = https://%u.example\n", i);
+	}
+	assert_int_equal(parse(text, &settings, NULL), 0);
+	assert_int_equal(settings.num_origins, SETTINGS_ORIGINS_MAX);
+	(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		       "cors_origin = https://more.example\n");
+	assert_int_equal(parse(text, &settings, NULL), -EINVAL);
 }
 
 static void a_key_that_stands_twice_is_refused(void **state)
@@ -226,6 +289,8 @@ int main(void)
 		cmocka_unit_test(every_key_has_its_bounds),
 		cmocka_unit_test(all_keys_in_one_file_and_comments),
 		cmocka_unit_test(a_message_names_file_line_and_what_is_allowed),
+		cmocka_unit_test(an_origin_is_what_a_browser_sends),
+		cmocka_unit_test(no_more_than_sixteen_origins_are_taken),
 		cmocka_unit_test(a_key_that_stands_twice_is_refused),
 		cmocka_unit_test(a_line_is_never_taken_for_two),
 		cmocka_unit_test(a_nul_byte_hides_nothing),
