@@ -47,7 +47,6 @@
 #include "server/service/origin.h"
 #include "server/watch.h"
 
-#define BODY_DEADLINE_MS (60u * 1000)  /* without any progress */
 #define CLOSE_DEADLINE_MS (10u * 1000) /* to take the last answer */
 #define LINGER_DEADLINE_MS 2000u       /* to notice that it was the last */
 #define READS_PER_CALL 4               /* then others get their turn */
@@ -306,12 +305,28 @@ static void refuse_body(struct request *req)
 		    req->server->settings.max_body);
 }
 
+/*
+ * A body that we wait for whole has to come at 1 kB a second, all in all: else
+ * a byte now and then would hold a connection for days.
+ */
+static void await_body(struct conn *conn)
+{
+	const struct request *req = conn->req;
+	uint64_t timeout_ms = conn->server->settings.body_timeout_ms;
+	uint64_t until_ms =
+		req->started_ns / 1000000 + timeout_ms + buf_len(&req->body);
+
+	set_deadline(conn, timeout_ms);
+	if (conn->deadline_ms > until_ms)
+		conn->deadline_ms = until_ms;
+}
+
 static void take_body(struct conn *conn, const struct http_event *ev)
 {
 	struct request *req = conn->req;
 
-	set_deadline(conn, BODY_DEADLINE_MS);
 	if (req->route->flags & ROUTE_STREAM) {
+		set_deadline(conn, conn->server->settings.body_timeout_ms);
 		request_ref(req);
 		if (req->ops && req->ops->body)
 			req->ops->body(req, ev->data, ev->len);
@@ -319,6 +334,7 @@ static void take_body(struct conn *conn, const struct http_event *ev)
 		return;
 	}
 	buf_add(&req->body, ev->data, ev->len);
+	await_body(conn);
 	if (req->body.failed)
 		refuse_body(req);
 }
@@ -353,7 +369,7 @@ static void begin_request(struct conn *conn)
 	req->body_complete = !head->chunked && head->content_length == 0;
 	buf_init(&req->body, req->server->settings.max_body);
 	conn->req = req;
-	set_deadline(conn, BODY_DEADLINE_MS);
+	set_deadline(conn, req->server->settings.body_timeout_ms);
 	take_request_id(req);
 	metrics_begin(req);
 	look_at_build(req);
@@ -748,7 +764,9 @@ void request_pause(struct request *req, bool paused)
 	conn->paused = paused;
 	/* The peer isn't slow while it is us who don't read. */
 	if (!req->body_complete && !req->upgraded)
-		set_deadline(conn, paused ? 0 : BODY_DEADLINE_MS);
+		set_deadline(conn,
+			     paused ? 0
+				    : conn->server->settings.body_timeout_ms);
 	if (!paused)
 		pump_waiting(conn);
 	update_watch(conn);

@@ -59,6 +59,8 @@ static const struct {
 	/* Looked at once a second. */
 	{ "head_timeout", KIND_TIME, offsetof(struct settings, head_timeout_ms),
 	  1000, 10 * 60 * 1000, 10 * 1000 },
+	{ "body_timeout", KIND_TIME, offsetof(struct settings, body_timeout_ms),
+	  1000, 10 * 60 * 1000, 60 * 1000 },
 	{ "idle_timeout", KIND_TIME, offsetof(struct settings, idle_timeout_ms),
 	  1000, 24 * 3600 * 1000, 5 * 60 * 1000 },
 	{ "drain_timeout", KIND_TIME,

@@ -33,6 +33,7 @@ struct settings {
 	uint64_t max_connections;
 	uint64_t max_body; /* of a request that isn't a stream */
 	uint64_t head_timeout_ms;
+	uint64_t body_timeout_ms; /* without progress */
 	uint64_t idle_timeout_ms;
 	uint64_t drain_timeout_ms;
 	uint64_t log;        /* enum settings_log */

@@ -125,7 +125,13 @@ static void read_settings(struct fuzz *in)
 	CHECK(within(settings.max_connections, 1, SETTINGS_CONNS_MAX));
 	CHECK(within(settings.max_body, 1024, SETTINGS_BODY_MAX));
 	CHECK(within(settings.head_timeout_ms, 1000, 600 * 1000));
+	CHECK(within(settings.body_timeout_ms, 1000, 600 * 1000));
 	CHECK(within(settings.idle_timeout_ms, 1000, 86400 * 1000));
+	CHECK(within(settings.drain_timeout_ms, 100, 4000));
+	CHECK(within(settings.log, 0, 1) && within(settings.access_log, 0, 1));
+	CHECK(settings.num_origins <= SETTINGS_ORIGINS_MAX);
+	for (size_t i = 0; i < settings.num_origins; i++)
+		CHECK(strncmp(settings.origin[i], "http", 4) == 0);
 	/* A line more changes its own key only, or is one too many. */
 	memcpy(longer, text, len);
 	memcpy(longer + len, again, sizeof(again));

@@ -58,6 +58,7 @@ static void without_a_line_the_defaults_hold(void **state)
 	assert_int_equal(settings.max_connections, 4096);
 	assert_int_equal(settings.max_body, 1024 * 1024);
 	assert_int_equal(settings.head_timeout_ms, 10 * 1000);
+	assert_int_equal(settings.body_timeout_ms, 60 * 1000);
 	assert_int_equal(settings.idle_timeout_ms, 300 * 1000);
 	assert_int_equal(settings.drain_timeout_ms, 3000);
 	assert_int_equal(settings.log, SETTINGS_LOG_TEXT);
@@ -85,6 +86,8 @@ static void every_key_has_its_bounds(void **state)
 		  "1023", "16Mi", "16777217", 1024, 16 << 20 },
 		{ "head_timeout", offsetof(struct settings, head_timeout_ms),
 		  "1000ms", "999ms", "10m", "600001ms", 1000, 600000 },
+		{ "body_timeout", offsetof(struct settings, body_timeout_ms),
+		  "1s", "999ms", "10m", "600001ms", 1000, 600000 },
 		{ "idle_timeout", offsetof(struct settings, idle_timeout_ms),
 		  "1", "999ms", "24h", "86400001ms", 1000, 86400000 },
 		{ "drain_timeout", offsetof(struct settings, drain_timeout_ms),
@@ -150,7 +153,7 @@ static void a_message_names_file_line_and_what_is_allowed(void **state)
 	refused("[osbd]\nmax_bodies = 1Mi\n",
 		"o.conf: line 2: unknown key 'max_bodies'; there are "
 		"max_sandboxes, max_connections, max_body, head_timeout, "
-		"idle_timeout, drain_timeout, log, access_log, cors_origin");
+		"body_timeout, idle_timeout, drain_timeout, log, access_log, cors_origin");
 	refused("[osbd]\nlog = xml\n",
 		"o.conf: line 2: log = xml: expected text or json");
 	refused("[osbd]\naccess_log = true\n",
