@@ -52,10 +52,18 @@ static void on_closed(void *ctx, const struct err *err)
 	closed = true;
 }
 
+/* No descriptor comes here, so there can't be a file in it either. */
+static void on_reload(void *ctx, int keys_fd, int config_fd)
+{
+	(void)ctx;
+	CHECK(!closed && keys_fd < 0 && config_fd < 0);
+}
+
 static const struct broker_link_ops ops = {
 	.gone = on_gone,
 	.have = on_gone,
 	.closed = on_closed,
+	.reload = on_reload,
 };
 
 static int ask_one(unsigned int i)

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@ struct world {
 	struct broker_create create;
 	struct broker_destroy destroy;
 	int created, create_failed, destroyed, closed;
+	int reloads;
+	bool keys_came, config_came;
 };
 
 static struct world world;
@@ -43,12 +46,21 @@ static void on_closed(void *ctx, const struct err *err)
 	world.closed++;
 }
 
+static void on_reload(void *ctx, int keys_fd, int config_fd)
+{
+	(void)ctx;
+	world.reloads++;
+	world.keys_came = keys_fd >= 0 && fcntl(keys_fd, F_GETFD) >= 0;
+	world.config_came = config_fd >= 0 && fcntl(config_fd, F_GETFD) >= 0;
+}
+
 static int setup(void **state)
 {
 	static const struct broker_link_ops ops = {
 		.gone = on_gone,
 		.have = on_have,
 		.closed = on_closed,
+		.reload = on_reload,
 	};
 	int fds[2];
 
@@ -309,6 +321,57 @@ static void an_answer_to_nothing_ends_the_link(void **state)
 	assert_true(broker_leave(world.link, on_created, NULL) < 0);
 }
 
+/* A message of the broker's with @num descriptors. */
+static void say(const void *msg, size_t len, unsigned int num)
+{
+	const int fds[] = { STDERR_FILENO, STDERR_FILENO, STDERR_FILENO };
+
+	assert_int_equal(fdpass_send(world.broker_fd, msg, len, fds, num), 0);
+	fake_turn();
+}
+
+static void files_come_with_a_reload_and_are_closed_behind_it(void **state)
+{
+	struct broker_reload reload = { BROKER_RELOAD, RELOAD_CONFIG };
+	int next_fd = dup(STDERR_FILENO);
+
+	(void)state;
+	(void)close(next_fd);
+	say(&reload, sizeof(reload), 1);
+	assert_true(!world.keys_came && world.config_came);
+	reload.files = RELOAD_KEYS;
+	say(&reload, sizeof(reload), 1);
+	assert_true(world.keys_came && !world.config_came);
+	reload.files = RELOAD_KEYS | RELOAD_CONFIG;
+	say(&reload, sizeof(reload), 2);
+	assert_true(world.keys_came && world.config_came);
+	assert_int_equal(world.reloads, 3);
+	assert_int_equal(world.closed, 0);
+	assert_int_equal(fcntl(next_fd, F_GETFD), -1);
+}
+
+static void a_reload_without_its_files_ends_the_link(void **state)
+{
+	struct broker_reload reload = { BROKER_RELOAD, RELOAD_KEYS };
+
+	(void)state;
+	say(&reload, sizeof(reload), 2);
+	assert_int_equal(world.reloads, 0);
+	assert_int_equal(world.closed, 1);
+}
+
+static void a_descriptor_with_anything_else_ends_the_link(void **state)
+{
+	struct broker_event event = { .op = BROKER_GONE };
+	int next_fd = dup(STDERR_FILENO);
+
+	(void)state;
+	(void)close(next_fd);
+	say(&event, sizeof(event), 1);
+	assert_int_equal(world.closed, 1);
+	assert_int_equal(fcntl(next_fd, F_GETFD), -1);
+}
+
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -324,6 +387,9 @@ int main(void)
 		CASE(a_deadline_ends_it),
 		CASE(a_full_channel_loses_no_request),
 		CASE(an_answer_to_nothing_ends_the_link),
+		CASE(files_come_with_a_reload_and_are_closed_behind_it),
+		CASE(a_reload_without_its_files_ends_the_link),
+		CASE(a_descriptor_with_anything_else_ends_the_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
