@@ -18,7 +18,10 @@
  * Limits:     STORE_OPS_MAX, STORE_BYTES_MAX.
  *
  * #syscalls  futex read write close mmap munmap mprotect madvise exit
- *            rt_sigprocmask clock_gettime
+ *            rt_sigprocmask clock_gettime sched_yield getrandom rseq
+ *            set_robust_list
+ *
+ * The last two for the thread's start, which is behind the broker's filter.
  */
 
 #include "store/store.h"

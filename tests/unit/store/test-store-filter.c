@@ -40,7 +40,7 @@ static void work_behind_the_filter(void)
 	    seccomp_load_all_threads(osbd_filter, ARRAY_SIZE(osbd_filter)) < 0)
 		_exit(1);
 	/* The control: the filter is there. */
-	if (kill(getppid(), 0) == 0 || errno != EPERM)
+	if (kill(getpid(), 0) == 0 || errno != EPERM)
 		_exit(3);
 	for (unsigned int i = 0; i < 1500; i++)
 		put(i);
