@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * units - sizes, times, counts and CPUs; numbers in the kernel's files
+ * units - sizes, times, counts, CPUs and moments; numbers in the kernel's files
  *
  * Input: eight bytes of a number, then lines of text. Nothing outside of its
  * documented range is accepted, and what is formatted is parsed to the same.
  */
 
+#include <time.h>
+
 #include "base/file.h"
 #include "base/ranges.h"
+#include "base/rfc3339.h"
 #include "base/units.h"
 #include "fuzz.h"
 
@@ -48,10 +51,29 @@ static void check_cpus(uint64_t milli)
 	CHECK(units_parse_cpus(text, &again) == 0 && again == milli);
 }
 
+/* As the API writes it, it is the same moment. */
+static void check_moment(int64_t us)
+{
+	time_t seconds = us / 1000000;
+	char text[64], whole[80];
+	int64_t again;
+	struct tm tm;
+
+	CHECK(us >= 0 && gmtime_r(&seconds, &tm));
+	CHECK(strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm) > 0);
+	/* Of the last day of 9999, a zone may make the first of 10000. */
+	if (tm.tm_year + 1900 > 9999)
+		return;
+	(void)snprintf(whole, sizeof(whole), "%s.%06dZ", text,
+		       (int)(us % 1000000));
+	CHECK(rfc3339_parse(whole, &again) == 0 && again == us);
+}
+
 static void read_text(const char *text, uint64_t max)
 {
 	uint64_t value;
 	uint32_t milli;
+	int64_t us;
 
 	if (units_parse_size(text, &value) == 0) {
 		CHECK(value > 0 && value <= INT64_MAX);
@@ -67,6 +89,8 @@ static void read_text(const char *text, uint64_t max)
 		CHECK(milli > 0 && milli <= LIMITS_MAX_CPU_MILLI);
 		check_cpus(milli);
 	}
+	if (rfc3339_parse(text, &us) == 0)
+		check_moment(us);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
