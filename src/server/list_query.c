@@ -12,41 +12,75 @@
 #define FILTERS_MAX 64
 #define FILTER_BYTES_MAX 8192
 
-/* "a=b&c=d" inside one query value: decoded a second time, tolerantly. */
+/* Decoded a second time. Clients differ in whether they encode twice, so a '%'
+   without two hex digits is one of the text. */
+static int decode(const char *in_text, size_t len, char *ret, size_t size)
+{
+	size_t out = 0;
+
+	for (size_t i = 0, step; i < len; i += step) {
+		char one[2];
+
+		step = in_text[i] == '%' && len - i >= 3 ? 3 : 1;
+		if (http_percent_decode(in_text + i, step, true, one,
+					sizeof(one)) < 0) {
+			step = 1;
+			one[0] = in_text[i];
+		}
+		if (out + 1 >= size)
+			return -ENAMETOOLONG;
+		ret[out++] = one[0];
+	}
+	ret[out] = '\0';
+	return 0;
+}
+
+/* Of two filters with one key the last counts. */
+static int set_filter(struct strv *metadata, const char *key, const char *value)
+{
+	struct strv old = *metadata;
+	const char *old_value;
+	int r = 0;
+
+	strv_init(metadata, 2 * FILTERS_MAX, FILTER_BYTES_MAX);
+	for (const char *old_key = strv_first(&old); old_key && r == 0;
+	     old_key = strv_next(&old, old_value)) {
+		old_value = strv_next(&old, old_key);
+		if (strcmp(old_key, key) == 0)
+			continue;
+		r = strv_add(metadata, old_key);
+		if (r == 0)
+			r = strv_add(metadata, old_value);
+	}
+	if (r == 0)
+		r = strv_add(metadata, key);
+	if (r == 0)
+		r = strv_add(metadata, value);
+	strv_deinit(&old);
+	return r;
+}
+
+/* "a=b&c=d" inside one query value. */
 static int read_metadata(struct list_query *query, const char *in_text)
 {
-	const char *cursor = in_text;
 	char key[512], value[512];
-	int r;
+	int r = 0;
 
-	for (;;) {
-		const char *before = cursor + strspn(cursor, "&");
+	while (r == 0 && *(in_text += strspn(in_text, "&"))) {
+		size_t len = strcspn(in_text, "&");
+		size_t key_len = strcspn(in_text, "=&");
 
-		r = http_query_next(&cursor, key, sizeof(key), value,
-				    sizeof(value));
-		if (r == -ENOENT)
-			return 0;
-		if (r == -EINVAL) {
-			/* Not encoded twice: a literal '%'. */
-			size_t len = strcspn(before, "&");
-			size_t key_len = strcspn(before, "=&");
-
-			if (key_len >= len || key_len >= sizeof(key) ||
-			    len - key_len > sizeof(value))
-				return -EINVAL;
-			memcpy(key, before, key_len);
-			key[key_len] = '\0';
-			memcpy(value, before + key_len + 1, len - key_len - 1);
-			value[len - key_len - 1] = '\0';
-			cursor = before + len;
-			r = 0;
-		}
-		if (r < 0 || key[0] == '\0')
+		if (key_len == 0 || key_len == len)
 			return -EINVAL;
-		if (strv_add(&query->metadata, key) < 0 ||
-		    strv_add(&query->metadata, value) < 0)
-			return -E2BIG;
+		r = decode(in_text, key_len, key, sizeof(key));
+		if (r == 0)
+			r = decode(in_text + key_len + 1, len - key_len - 1,
+				   value, sizeof(value));
+		if (r == 0)
+			r = set_filter(&query->metadata, key, value);
+		in_text += len;
 	}
+	return r;
 }
 
 static int read_number(const char *text, int64_t max, int64_t *ret_value)
