@@ -28,6 +28,7 @@ void keep_record(const struct sandbox *sandbox,
 		.changed_us = sandbox->changed_us,
 		.expires_us = sandbox->expires_us,
 		.limits = spec->limits,
+		.guarantee_bytes = spec->guarantee_bytes,
 		.env = bytes_of(&spec->env),
 		.metadata = bytes_of(&spec->metadata),
 		.entrypoint = bytes_of(&spec->entrypoint),
@@ -78,6 +79,7 @@ int keep_restore(struct sandbox *sandbox, const struct store_sandbox *in_record,
 	memcpy(sandbox->message, in_record->message, sizeof(sandbox->message));
 	memcpy(spec->image, in_record->image, sizeof(spec->image));
 	spec->limits = in_record->limits;
+	spec->guarantee_bytes = in_record->guarantee_bytes;
 	sandbox->state = (enum sandbox_state)in_record->state;
 	sandbox->created_us = in_record->created_us;
 	sandbox->changed_us = in_record->changed_us;

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "sandbox/command.h"
@@ -31,21 +30,14 @@
 
 #define LIFE_GRACE_MS 500
 
-static int64_t realtime_us(void)
-{
-	struct timespec ts;
+#define RETRY_US 1000000 /* between tries to destroy one that is due */
 
-	(void)clock_gettime(CLOCK_REALTIME, &ts); /* can't fail: valid clock */
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
-
-static uint64_t monotonic_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* as above */
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
+/* Somebody else who wants to know how a creation ends. */
+struct sandbox_waiter {
+	struct sandbox_waiter *next;
+	broker_answer_fn fn;
+	void *ctx;
+};
 
 const char *sandbox_state_name(enum sandbox_state state)
 {
@@ -60,18 +52,6 @@ const char *sandbox_state_name(enum sandbox_state state)
 
 	assert(state < SANDBOX_NUM_STATES);
 	return names[state];
-}
-
-void sandboxes_init(struct sandboxes *all, const struct poller *poller,
-		    struct broker_link *broker, struct store *store, int dir_fd,
-		    int logs_fd)
-{
-	memset(all, 0, sizeof(*all));
-	all->poller = poller;
-	all->broker = broker;
-	all->store = store;
-	all->dir_fd = dir_fd;
-	all->logs_fd = logs_fd;
 }
 
 struct sandbox *sandbox_ref(struct sandbox *sandbox)
@@ -92,6 +72,7 @@ void sandbox_unref(struct sandbox *sandbox)
 		command_unref(command);
 	}
 	spec_deinit(&sandbox->spec);
+	free(sandbox->idem_key);
 	free(sandbox);
 }
 
@@ -115,6 +96,23 @@ static struct sandbox *find_any(struct sandboxes *all, const char *id)
 	return sandbox;
 }
 
+static int charge(struct sandbox *sandbox)
+{
+	int r = account_charge(&sandbox->all->accounts, sandbox->domain,
+			       sandbox->spec.guarantee_bytes);
+
+	sandbox->charged = r == 0;
+	return r;
+}
+
+static void release(struct sandbox *sandbox)
+{
+	if (sandbox->charged)
+		account_release(&sandbox->all->accounts, sandbox->domain,
+				sandbox->spec.guarantee_bytes);
+	sandbox->charged = false;
+}
+
 static void link_record(struct sandboxes *all, struct sandbox *sandbox)
 {
 	sandbox->older = all->newest;
@@ -135,6 +133,8 @@ static void remove_record(struct sandbox *sandbox)
 	struct sandboxes *all = sandbox->all;
 	struct sandbox **at = bucket_of(all, sandbox->id);
 
+	release(sandbox);
+	expiry_set(&all->expiry, &sandbox->deadline, 0);
 	while (*at != sandbox)
 		at = &(*at)->next_in_bucket;
 	*at = sandbox->next_in_bucket;
@@ -161,15 +161,7 @@ static void set_state(struct sandbox *sandbox, enum sandbox_state state)
 	else if (state != SANDBOX_FAILED && sandbox->state == SANDBOX_FAILED)
 		sandbox->all->num_live++;
 	sandbox->state = state;
-	sandbox->changed_us = realtime_us();
-}
-
-/* The moment of the wall clock, monotonic. */
-static uint64_t deadline_of(int64_t us)
-{
-	int64_t left_ms = (us - realtime_us()) / 1000;
-
-	return monotonic_ms() + (uint64_t)(left_ms > 0 ? left_ms : 0);
+	sandbox->changed_us = expiry_now_us();
 }
 
 /*
@@ -178,7 +170,7 @@ static uint64_t deadline_of(int64_t us)
  */
 static uint64_t life_ms(const struct sandbox *sandbox)
 {
-	int64_t left_us = sandbox->expires_us - realtime_us();
+	int64_t left_us = sandbox->expires_us - expiry_now_us();
 
 	if (sandbox->expires_us == 0)
 		return 0;
@@ -192,10 +184,54 @@ static void close_init(struct sandbox *sandbox)
 	init_link_close(init);
 }
 
+static void on_due(void *ctx, struct deadline *due)
+{
+	struct sandbox *sandbox =
+		(struct sandbox *)((char *)due -
+				   offsetof(struct sandbox, deadline));
+
+	(void)ctx;
+	if (sandbox_visible(sandbox, NULL))
+		sandbox_destroy(sandbox, NULL, NULL);
+}
+
+int sandboxes_init(struct sandboxes *all, const struct sandboxes_setup *setup)
+{
+	int r;
+
+	memset(all, 0, sizeof(*all));
+	all->poller = setup->poller;
+	all->broker = setup->broker;
+	all->store = setup->store;
+	all->dir_fd = setup->dir_fd;
+	all->logs_fd = setup->logs_fd;
+	accounts_init(&all->accounts, setup->limits);
+	r = idem_init(&all->idem);
+	return r < 0 ? r
+		     : expiry_init(&all->expiry, setup->poller, SANDBOXES_MAX,
+				   on_due, NULL);
+}
+
+static void free_waiters(struct sandbox *sandbox)
+{
+	struct sandbox_waiter *next;
+
+	for (struct sandbox_waiter *w = sandbox->waiters; w; w = next) {
+		next = w->next;
+		free(w);
+	}
+	sandbox->waiters = NULL;
+}
+
 void sandboxes_deinit(struct sandboxes *all)
 {
-	while (all->newest)
+	while (all->newest) {
+		free_waiters(all->newest);
 		remove_record(all->newest);
+	}
+	expiry_deinit(&all->expiry);
+	accounts_deinit(&all->accounts);
+	idem_deinit(&all->idem);
 }
 
 bool sandbox_visible(const struct sandbox *sandbox, const char *domain)
@@ -210,15 +246,6 @@ struct sandbox *sandboxes_find(struct sandboxes *all, const char *in_id,
 	struct sandbox *sandbox = find_any(all, in_id);
 
 	return sandbox && sandbox_visible(sandbox, domain) ? sandbox : NULL;
-}
-
-unsigned int sandboxes_count(const struct sandboxes *all, const char *domain)
-{
-	unsigned int count = 0;
-
-	for (const struct sandbox *s = all->newest; s; s = s->older)
-		count += sandbox_visible(s, domain);
-	return count;
 }
 
 static int new_id(char ret_id[SANDBOX_ID_LEN + 1])
@@ -239,6 +266,25 @@ static void tell_destroyed(struct sandbox *sandbox, const struct err *err)
 
 	if (fn)
 		fn(sandbox->destroyed_ctx, err);
+}
+
+static int open_init(struct sandbox *sandbox, struct err *err)
+{
+	struct sandboxes *all = sandbox->all;
+
+	if (sandbox->init && init_link_broken(sandbox->init))
+		close_init(sandbox);
+	if (sandbox->init)
+		return 0;
+	return init_link_open(all->poller, all->dir_fd, sandbox->id,
+			      &sandbox->init, err);
+}
+
+/* Not before it expires. */
+static void set_deadline(struct sandbox *sandbox, int64_t at_us)
+{
+	expiry_set(&sandbox->all->expiry, &sandbox->deadline,
+		   at_us > sandbox->expires_us ? at_us : sandbox->expires_us);
 }
 
 static bool is_kept(const struct sandbox *sandbox)
@@ -271,6 +317,9 @@ static void end_destroy(struct sandbox *sandbox)
 		/* Not silently forgotten: it may still hold resources. */
 		memcpy(sandbox->message, err.msg, sizeof(sandbox->message));
 		set_state(sandbox, SANDBOX_FAILED);
+		(void)charge(sandbox); /* room or not, it is there again */
+		if (sandbox->expires_us)
+			set_deadline(sandbox, expiry_now_us() + RETRY_US);
 		tell_destroyed(sandbox, &err);
 		sandbox_unref(sandbox);
 		return;
@@ -307,6 +356,8 @@ static void start_destroy(struct sandbox *sandbox)
 	int r;
 
 	set_state(sandbox, SANDBOX_STOPPING);
+	release(sandbox);
+	expiry_set(&sandbox->all->expiry, &sandbox->deadline, 0);
 	sandbox->doomed = false;
 	sandbox->bound_to = NULL;
 	sandbox->waits = is_kept(sandbox) ? 2 : 1;
@@ -334,9 +385,31 @@ static void forget(struct sandbox *sandbox)
 					   NULL, NULL, NULL);
 }
 
-static void end_create(struct sandbox *sandbox)
+/* Calls back whoever waits for its creation. */
+static void tell_created(struct sandbox *sandbox, const struct err *err)
 {
 	broker_answer_fn fn = take_ptr(sandbox->created_fn);
+	struct sandbox_waiter *next;
+
+	fn(sandbox->created_ctx, err);
+	for (struct sandbox_waiter *w = take_ptr(sandbox->waiters); w;
+	     w = next) {
+		next = w->next;
+		w->fn(w->ctx, err);
+		free(w);
+	}
+}
+
+/* One that never was is asked for anew by the same key. */
+static void free_key(struct sandbox *sandbox)
+{
+	if (sandbox->idem_key)
+		idem_drop(&sandbox->all->idem, sandbox->domain,
+			  sandbox->idem_key, sandbox->id);
+}
+
+static void end_create(struct sandbox *sandbox)
+{
 	struct err err = sandbox->wait_err;
 
 	if (!err.kind && sandbox->doomed)
@@ -346,16 +419,17 @@ static void end_create(struct sandbox *sandbox)
 		bool was_doomed = sandbox->doomed;
 
 		forget(sandbox);
+		free_key(sandbox);
 		remove_record(sandbox);
-		fn(sandbox->created_ctx, &err);
+		tell_created(sandbox, &err);
 		if (was_doomed)
 			tell_destroyed(sandbox, NULL);
 	} else if (err.kind) {
 		start_destroy(sandbox);
-		fn(sandbox->created_ctx, &err);
+		tell_created(sandbox, &err);
 	} else {
 		set_state(sandbox, SANDBOX_RUNNING);
-		fn(sandbox->created_ctx, NULL);
+		tell_created(sandbox, NULL);
 	}
 	sandbox_unref(sandbox);
 }
@@ -416,19 +490,20 @@ int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
 	sandbox->spec = *spec;
 	sandbox->created_fn = fn;
 	sandbox->created_ctx = ctx;
-	sandbox->created_us = realtime_us();
+	sandbox->created_us = expiry_now_us();
 	sandbox->changed_us = sandbox->created_us;
-	if (spec->timeout_s) {
+	if (spec->timeout_s)
 		sandbox->expires_us = sandbox->created_us +
 				      (int64_t)spec->timeout_s * 1000000;
-		sandbox->deadline_ms = monotonic_ms() + spec->timeout_s * 1000;
-	}
 	memcpy(sandbox->domain, domain, strnlen(domain, DOMAIN_NAME_MAX));
 	link_record(all, sandbox);
+	expiry_set(&all->expiry, &sandbox->deadline, sandbox->expires_us);
 	sandbox->waits = is_kept(sandbox) ? 2 : 1;
-	r = broker_create(all->broker, sandbox->id, sandbox->domain,
-			  &sandbox->spec, life_ms(sandbox), on_created,
-			  sandbox);
+	r = charge(sandbox);
+	if (r == 0)
+		r = broker_create(all->broker, sandbox->id, sandbox->domain,
+				  &sandbox->spec, life_ms(sandbox), on_created,
+				  sandbox);
 	if (r < 0) {
 		remove_record(sandbox);
 		sandbox_unref(sandbox);
@@ -438,6 +513,131 @@ int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
 		keep_new(sandbox);
 	*ret_sandbox = sandbox;
 	return 0;
+}
+
+int sandbox_await(struct sandbox *sandbox, broker_answer_fn fn, void *ctx)
+{
+	struct sandbox_waiter *waiter = calloc(1, sizeof(*waiter));
+
+	assert(sandbox->state == SANDBOX_PENDING);
+	if (!waiter)
+		return -ENOMEM;
+	*waiter = (struct sandbox_waiter){ sandbox->waiters, fn, ctx };
+	sandbox->waiters = waiter;
+	return 0;
+}
+
+/* Who hears of the sandbox may rely on its key, too. */
+static int keep_key(struct sandbox *sandbox,
+		    const uint8_t digest[IDEM_DIGEST_LEN])
+{
+	struct store_request record = { .created_us = sandbox->created_us };
+	struct err err = ERR_NULL;
+	int r;
+
+	if (!is_kept(sandbox))
+		return 0;
+	memcpy(record.domain, sandbox->domain, sizeof(record.domain));
+	(void)snprintf(record.key, sizeof(record.key), "%s", sandbox->idem_key);
+	memcpy(record.hash, digest, sizeof(record.hash));
+	memcpy(record.sandbox_id, sandbox->id, sizeof(record.sandbox_id));
+	sandbox->waits++;
+	r = store_put_request(sandbox->all->store, &record, on_kept, sandbox,
+			      &err);
+	if (r < 0)
+		sandbox->waits--; /* the broker hasn't answered yet */
+	return r;
+}
+
+int sandbox_set_key(struct sandbox *sandbox, const char *key,
+		    const uint8_t digest[IDEM_DIGEST_LEN])
+{
+	char *copy auto_free = strdup(key);
+	int r;
+
+	if (!copy)
+		return -ENOMEM;
+	r = idem_add(&sandbox->all->idem, sandbox->domain, key, digest,
+		     sandbox->id, sandbox->created_us);
+	if (r == 0)
+		sandbox->idem_key = take_ptr(copy);
+	return r < 0 ? r : keep_key(sandbox, digest);
+}
+
+int sandbox_set_expiry(struct sandbox *sandbox, int64_t expires_us,
+		       struct err *err)
+{
+	int64_t now_us = expiry_now_us();
+
+	if (sandbox->expires_us == 0)
+		return err_set(err, ERR_CONFLICT, 0,
+			       "the sandbox never expires");
+	/* Due, and only not ended yet because others had their turn. */
+	if (sandbox->expires_us <= now_us)
+		return err_set(err, ERR_NOT_FOUND, 0, "sandbox %s has expired",
+			       sandbox->id);
+	if (expires_us <= now_us || expires_us > now_us + SANDBOX_EXPIRY_MAX_US)
+		return err_set(err, ERR_INVALID, 0,
+			       "expiresAt: must be in the future and at most "
+			       "ten years ahead");
+	sandbox->expires_us = expires_us;
+	set_deadline(sandbox, expires_us);
+	/* Before anybody hears of it: it may be the last that we do. */
+	if (sandbox->state == SANDBOX_RUNNING && open_init(sandbox, err) == 0)
+		init_link_life(sandbox->init, is_kept(sandbox),
+			       life_ms(sandbox));
+	return 0;
+}
+
+void sandbox_set_metadata(struct sandbox *sandbox, struct strv *metadata)
+{
+	strv_deinit(&sandbox->spec.metadata);
+	sandbox->spec.metadata = *metadata;
+	memset(metadata, 0, sizeof(*metadata));
+}
+
+/* Whoever waits for a change to be written down. */
+struct keeping {
+	broker_answer_fn fn;
+	void *ctx;
+};
+
+static void on_change_kept(void *ctx, int r)
+{
+	struct keeping *keeping auto_free = ctx;
+	struct err err = ERR_NULL;
+
+	if (r < 0)
+		store_failed(&err, r);
+	keeping->fn(keeping->ctx, r < 0 ? &err : NULL);
+}
+
+void sandbox_keep(struct sandbox *sandbox, broker_answer_fn fn, void *ctx)
+{
+	struct keeping *keeping auto_free = NULL;
+	struct store_sandbox record;
+	struct err err = ERR_NULL;
+
+	/* One that is being created is written down as it will be. */
+	if (!is_kept(sandbox)) {
+		fn(ctx, NULL);
+		return;
+	}
+	keep_record(sandbox, &record);
+	if (sandbox->state == SANDBOX_PENDING)
+		record.state = SANDBOX_RUNNING;
+	keeping = calloc(1, sizeof(*keeping));
+	if (!keeping) {
+		(void)err_set(&err, ERR_INTERNAL, ENOMEM, "write it down");
+		fn(ctx, &err);
+		return;
+	}
+	*keeping = (struct keeping){ fn, ctx };
+	if (store_put_sandbox(sandbox->all->store, &record, on_change_kept,
+			      keeping, &err) < 0)
+		fn(ctx, &err);
+	else
+		(void)take_ptr(keeping);
 }
 
 void sandbox_destroy(struct sandbox *sandbox, broker_answer_fn fn, void *ctx)
@@ -452,6 +652,7 @@ void sandbox_destroy(struct sandbox *sandbox, broker_answer_fn fn, void *ctx)
 	switch (sandbox->state) {
 	case SANDBOX_PENDING:
 		sandbox->doomed = true;
+		release(sandbox);
 		return;
 	case SANDBOX_RUNNING:
 	case SANDBOX_FAILED:
@@ -461,18 +662,6 @@ void sandbox_destroy(struct sandbox *sandbox, broker_answer_fn fn, void *ctx)
 	case SANDBOX_NUM_STATES:
 		return;
 	}
-}
-
-static int open_init(struct sandbox *sandbox, struct err *err)
-{
-	struct sandboxes *all = sandbox->all;
-
-	if (sandbox->init && init_link_broken(sandbox->init))
-		close_init(sandbox);
-	if (sandbox->init)
-		return 0;
-	return init_link_open(all->poller, all->dir_fd, sandbox->id,
-			      &sandbox->init, err);
 }
 
 static void fail_sandbox(struct sandbox *sandbox, const char *why)
@@ -514,19 +703,32 @@ static int load_one(void *ctx, const struct store_sandbox *record)
 	sandbox->all = all;
 	sandbox->refs = 1;
 	sandbox->missing = true;
-	if (sandbox->expires_us)
-		sandbox->deadline_ms = deadline_of(sandbox->expires_us);
 	link_record(all, sandbox);
+	(void)charge(sandbox); /* room or not, it is there */
 	if (sandbox->state == SANDBOX_FAILED)
 		all->num_live--;
 	return 0;
 }
 
+static int load_key(void *ctx, const struct store_request *record)
+{
+	struct sandboxes *all = ctx;
+	struct sandbox *sandbox = find_any(all, record->sandbox_id);
+
+	if (sandbox && !sandbox->idem_key)
+		sandbox->idem_key = strdup(record->key);
+	return idem_add(&all->idem, record->domain, record->key, record->hash,
+			record->sandbox_id, record->created_us);
+}
+
 int sandboxes_load(struct sandboxes *all, struct err *err)
 {
-	int r = all->store ? store_each_sandbox(all->store, load_one, all, err)
-			   : 0;
+	int r = 0;
 
+	if (all->store)
+		r = store_each_sandbox(all->store, load_one, all, err);
+	if (r == 0 && all->store)
+		r = store_each_request(all->store, load_key, all, err);
 	return r < 0 ? r : commands_load(all, err);
 }
 
@@ -557,8 +759,9 @@ void sandboxes_loaded(struct sandboxes *all)
 				     "the sandbox ended while nobody looked");
 		s->missing = false;
 		commands_take_up(s);
+		/* Last: what is due goes as soon as the loop turns. */
+		expiry_set(&all->expiry, &s->deadline, s->expires_us);
 	}
-	sandboxes_expire(all, monotonic_ms());
 }
 
 void sandbox_unkeep(struct sandbox *sandbox)
@@ -572,18 +775,6 @@ void sandbox_unkeep(struct sandbox *sandbox)
 	/* Else the next osbd ends it, which won't know it. */
 	if (open_init(sandbox, &err) == 0)
 		init_link_life(sandbox->init, false, life_ms(sandbox));
-}
-
-void sandboxes_expire(struct sandboxes *all, uint64_t now_ms)
-{
-	struct sandbox *next;
-
-	for (struct sandbox *s = all->oldest; s; s = next) {
-		next = s->newer;
-		if (s->deadline_ms && s->deadline_ms <= now_ms &&
-		    sandbox_visible(s, NULL))
-			sandbox_destroy(s, NULL, NULL);
-	}
 }
 
 void sandboxes_release(struct sandboxes *all, const void *owner)

@@ -22,12 +22,16 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "sandbox/account.h"
 #include "sandbox/broker_link.h"
+#include "sandbox/expiry.h"
+#include "sandbox/idempotency.h"
 #include "sandbox/init_link.h"
 #include "sandbox/spec.h"
 
 #define SANDBOXES_MAX 2048
 #define SANDBOX_BUCKETS 1024
+#define SANDBOX_EXPIRY_MAX_US (10ll * 365 * 24 * 3600 * 1000000)
 
 /* The numbers are kept in files. */
 enum sandbox_state {
@@ -37,6 +41,8 @@ enum sandbox_state {
 	SANDBOX_FAILED = 3,
 	SANDBOX_NUM_STATES
 };
+
+struct sandbox_waiter;
 
 struct sandbox {
 	struct sandbox *older, *newer;
@@ -49,13 +55,15 @@ struct sandbox {
 	bool missing; /* loaded, and the broker hasn't named it (yet) */
 	unsigned int waits;  /* PENDING, STOPPING: for broker, store */
 	struct err wait_err; /* what the first of them that failed said */
+	bool charged; /* to its domain's account: as long as it is visible */
 	char id[SANDBOX_ID_LEN + 1];
 	char domain[DOMAIN_NAME_MAX + 1];
 	struct spec spec;
 	int64_t created_us;        /* since 1970 */
 	int64_t changed_us;        /* the state, last */
 	int64_t expires_us;        /* since 1970; 0: never */
-	uint64_t deadline_ms;      /* the same, monotonic */
+	struct deadline deadline;  /* the same, or when to try again */
+	char *idem_key;            /* it was asked for under; or NULL */
 	char message[ERR_MSG_MAX]; /* FAILED: why */
 	struct init_link *init;    /* opened when first used; or NULL */
 	struct command *commands;  /* the newest first */
@@ -63,6 +71,7 @@ struct sandbox {
 				 only ever compared */
 	broker_answer_fn created_fn;
 	void *created_ctx;
+	struct sandbox_waiter *waiters; /* for the same answer */
 	broker_answer_fn destroyed_fn;
 	void *destroyed_ctx;
 };
@@ -78,15 +87,28 @@ struct sandboxes {
 	unsigned int num_live; /* not FAILED: what keeps us from leaving */
 	struct sandbox *newest, *oldest;
 	struct sandbox *bucket[SANDBOX_BUCKETS]; /* by id */
+	struct expiry expiry;
+	struct accounts accounts;
+	struct idem idem;
+};
+
+/* All of it stays the caller's. */
+struct sandboxes_setup {
+	const struct poller *poller;
+	struct broker_link *broker;
+	struct store *store; /* NULL: nothing is kept */
+	int dir_fd;          /* of the init sockets */
+	int logs_fd;         /* directory of all logs */
+	const struct account_limits *limits;
 };
 
 /**
  * sandboxes_init() - nothing yet
- * @broker: stays the caller's, as @poller, @store and the descriptors
+ *
+ * Before the system call filter.
+ * Return: 0 or -errno; sandboxes_deinit() is fine in any case.
  */
-void sandboxes_init(struct sandboxes *all, const struct poller *poller,
-		    struct broker_link *broker, struct store *store, int dir_fd,
-		    int logs_fd);
+int sandboxes_init(struct sandboxes *all, const struct sandboxes_setup *setup);
 
 /** sandboxes_load() - all that the store has; before broker_hello() */
 int sandboxes_load(struct sandboxes *all, struct err *err);
@@ -104,17 +126,11 @@ struct sandbox *sandboxes_find(struct sandboxes *all, const char *in_id,
 /** sandbox_visible() - may @domain see it? NULL as domain sees all */
 bool sandbox_visible(const struct sandbox *sandbox, const char *domain);
 
-/** sandboxes_count() - how many that domain sees */
-unsigned int sandboxes_count(const struct sandboxes *all, const char *domain);
-
 /** sandboxes_gone() - the broker says that it ended by itself */
 void sandboxes_gone(struct sandboxes *all, const char *id);
 
 /** sandboxes_there() - the broker says that it runs already */
 void sandboxes_there(struct sandboxes *all, const char *id);
-
-/** sandboxes_expire() - destroy whatever is due at @now_ms (monotonic) */
-void sandboxes_expire(struct sandboxes *all, uint64_t now_ms);
 
 /** sandbox_unkeep() - from now on it ends with osbd, as an ephemeral one */
 void sandbox_unkeep(struct sandbox *sandbox);
@@ -132,6 +148,43 @@ void sandboxes_release(struct sandboxes *all, const void *owner);
 int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
 		   broker_answer_fn fn, void *ctx, struct sandbox **ret_sandbox,
 		   struct err *err);
+
+/**
+ * sandbox_await() - a PENDING one: hear too how its creation ends
+ * @fn: called once, later, after that of sandbox_create()
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int sandbox_await(struct sandbox *sandbox, broker_answer_fn fn, void *ctx);
+
+/**
+ * sandbox_set_key() - remember under which key it was asked for
+ *
+ * To be called right after sandbox_create(). A creation that fails frees the
+ * key; else it is kept even when the sandbox is gone.
+ * Return: 0 or -ENOMEM.
+ */
+int sandbox_set_key(struct sandbox *sandbox, const char *key,
+		    const uint8_t digest[IDEM_DIGEST_LEN]);
+
+/**
+ * sandbox_set_expiry() - let it end at another moment, sooner or later
+ * @expires_us: since 1970, in the future, at most SANDBOX_EXPIRY_MAX_US ahead
+ *
+ * Return: 0, or -errno with @err: CONFLICT for one that never expires,
+ * NOT_FOUND for one whose moment has come already.
+ */
+int sandbox_set_expiry(struct sandbox *sandbox, int64_t expires_us,
+		       struct err *err);
+
+/** sandbox_set_metadata() - in place of what it had; @metadata is taken */
+void sandbox_set_metadata(struct sandbox *sandbox, struct strv *metadata);
+
+/**
+ * sandbox_keep() - write down what was changed
+ * @fn: called when nothing can undo it any more; maybe at once
+ */
+void sandbox_keep(struct sandbox *sandbox, broker_answer_fn fn, void *ctx);
 
 /**
  * sandbox_destroy() - end it; not found by id from now on

@@ -14,7 +14,6 @@
 
 #define LABEL_NAME_MAX 63
 #define LABEL_PREFIX_MAX 253
-#define RESERVED_PREFIX "opensandbox.io/"
 
 void spec_init(struct spec *spec)
 {
@@ -22,6 +21,7 @@ void spec_init(struct spec *spec)
 
 	memset(spec, 0, sizeof(*spec));
 	spec->limits = defaults;
+	spec->guarantee_bytes = LIMITS_DEFAULT_GUARANTEE;
 	strv_init(&spec->env, SPEC_ENV_MAX, SPEC_STRINGS_BYTES);
 	strv_init(&spec->metadata, 2 * SPEC_METADATA_MAX, SPEC_METADATA_BYTES);
 	strv_init(&spec->entrypoint, SPEC_ARGS_MAX, SPEC_STRINGS_BYTES);
@@ -55,24 +55,26 @@ struct limit_rule {
 		LIMIT_CPUS
 	} kind;
 	uint64_t min, max;
-	size_t offset; /* in struct limits */
+	size_t offset; /* in struct spec */
 };
 
 static const struct limit_rule limit_rules[] = {
 	{ "memory", LIMIT_SIZE, LIMITS_MIN_MEMORY, LIMITS_MAX_BYTES,
-	  offsetof(struct limits, memory_bytes) },
+	  offsetof(struct spec, limits.memory_bytes) },
 	{ "disk", LIMIT_SIZE, LIMITS_MIN_DISK, LIMITS_MAX_BYTES,
-	  offsetof(struct limits, disk_bytes) },
+	  offsetof(struct spec, limits.disk_bytes) },
 	{ "shm", LIMIT_SIZE, LIMITS_MIN_SHM, LIMITS_MAX_BYTES,
-	  offsetof(struct limits, shm_bytes) },
+	  offsetof(struct spec, limits.shm_bytes) },
+	{ "guarantee", LIMIT_SIZE, LIMITS_MIN_GUARANTEE, LIMITS_MAX_BYTES,
+	  offsetof(struct spec, guarantee_bytes) },
 	{ "cpu", LIMIT_CPUS, LIMITS_MIN_CPU_MILLI, LIMITS_MAX_CPU_MILLI,
-	  offsetof(struct limits, cpu_milli) },
+	  offsetof(struct spec, limits.cpu_milli) },
 	{ "pids", LIMIT_COUNT, LIMITS_MIN_PIDS, LIMITS_MAX_PIDS,
-	  offsetof(struct limits, pids) },
+	  offsetof(struct spec, limits.pids) },
 	{ "inodes", LIMIT_COUNT, LIMITS_MIN_INODES, LIMITS_MAX_INODES,
-	  offsetof(struct limits, inodes) },
+	  offsetof(struct spec, limits.inodes) },
 	{ "nofile", LIMIT_COUNT, LIMITS_MIN_NOFILE, LIMITS_MAX_NOFILE,
-	  offsetof(struct limits, nofile) },
+	  offsetof(struct spec, limits.nofile) },
 };
 
 static const char *const kind_allowed[] = {
@@ -121,7 +123,7 @@ static int refuse_range(const struct limit_rule *rule, const char *in_value,
 static int set_limit(struct spec *spec, const struct limit_rule *rule,
 		     const char *in_value, struct err *err)
 {
-	uint8_t *at = (uint8_t *)&spec->limits + rule->offset;
+	uint8_t *at = (uint8_t *)spec + rule->offset;
 	uint64_t value = 0;
 	uint32_t value32;
 	int r;
@@ -143,6 +145,8 @@ static int set_limit(struct spec *spec, const struct limit_rule *rule,
 		spec->has_disk = true;
 	if (strcmp(rule->key, "shm") == 0)
 		spec->has_shm = true;
+	if (strcmp(rule->key, "guarantee") == 0)
+		spec->has_guarantee = true;
 	return 0;
 }
 
@@ -155,7 +159,7 @@ int spec_set_limit(struct spec *spec, const char *in_key, const char *in_value,
 	/* Ignoring it would be the same as having no such limit. */
 	return err_set(err, ERR_INVALID, 0,
 		       "limit '%.60s' isn't known; allowed: memory cpu pids "
-		       "disk inodes nofile shm",
+		       "disk inodes nofile shm guarantee",
 		       in_key);
 }
 
@@ -223,16 +227,36 @@ bool spec_label_ok(const char *key, const char *value)
 				  word_ok(value, value_len, "-_."));
 }
 
+bool spec_label_reserved(const char *key)
+{
+	return strncmp(key, SPEC_RESERVED_PREFIX,
+		       strlen(SPEC_RESERVED_PREFIX)) == 0;
+}
+
+const char *spec_label_get(const struct strv *metadata, const char *want)
+{
+	const char *value;
+
+	for (const char *key = strv_first(metadata); key;
+	     key = strv_next(metadata, value)) {
+		value = strv_next(metadata, key);
+		if (strcmp(key, want) == 0)
+			return value;
+	}
+	return NULL;
+}
+
 int spec_add_metadata(struct spec *spec, const char *in_key,
 		      const char *in_value, struct err *err)
 {
 	int r;
 
-	if (strncmp(in_key, RESERVED_PREFIX, strlen(RESERVED_PREFIX)) == 0)
-		return err_set(err, ERR_INVALID, 0,
-			       "metadata '%.100s': keys under " RESERVED_PREFIX
-			       " are reserved",
-			       in_key);
+	if (spec_label_reserved(in_key))
+		return err_set(
+			err, ERR_INVALID, 0,
+			"metadata '%.100s': keys under " SPEC_RESERVED_PREFIX
+			" are reserved",
+			in_key);
 	if (!spec_label_ok(in_key, in_value))
 		return err_set(err, ERR_INVALID, 0,
 			       "metadata '%.80s': keys and values must be at "
@@ -363,19 +387,29 @@ int spec_add_volume(struct spec *spec, const char *in_source,
 	return 0;
 }
 
-static int refuse_shm(const struct limits *limits, struct err *err)
+/* Beyond the memory: the client's own value is refused, a default is cut. */
+static int fit_memory(const struct spec *spec, const char *key, bool is_named,
+		      uint64_t *bytes, struct err *err)
 {
-	char shm[UNITS_TEXT_MAX], memory[UNITS_TEXT_MAX];
+	char text[UNITS_TEXT_MAX], memory[UNITS_TEXT_MAX];
 
-	units_format_size(limits->shm_bytes, shm);
-	units_format_size(limits->memory_bytes, memory);
+	if (*bytes <= spec->limits.memory_bytes)
+		return 0;
+	if (!is_named) {
+		*bytes = spec->limits.memory_bytes;
+		return 0;
+	}
+	units_format_size(*bytes, text);
+	units_format_size(spec->limits.memory_bytes, memory);
 	return err_set(err, ERR_INVALID, 0,
-		       "shm '%s': must be at most memory (%s)", shm, memory);
+		       "%s '%s': must be at most memory (%s)", key, text,
+		       memory);
 }
 
 int spec_finish(struct spec *spec, struct err *err)
 {
 	struct limits *limits = &spec->limits;
+	int r;
 
 	if (spec->image[0] == '\0')
 		return err_set(err, ERR_INVALID, 0,
@@ -385,12 +419,11 @@ int spec_finish(struct spec *spec, struct err *err)
 	   to half of the memory lies in memory, a larger one on disk. */
 	if (!spec->has_disk && limits->disk_bytes > limits->memory_bytes / 2)
 		limits->disk_bytes = limits->memory_bytes / 2;
-	if (limits->shm_bytes > limits->memory_bytes) {
-		if (spec->has_shm)
-			return refuse_shm(limits, err);
-		limits->shm_bytes = limits->memory_bytes;
-	}
-	return 0;
+	r = fit_memory(spec, "shm", spec->has_shm, &limits->shm_bytes, err);
+	if (r < 0)
+		return r;
+	return fit_memory(spec, "guarantee", spec->has_guarantee,
+			  &spec->guarantee_bytes, err);
 }
 
 bool spec_entrypoint_idles(const struct spec *spec)

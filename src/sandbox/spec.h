@@ -25,16 +25,20 @@ struct err;
 #define SPEC_STRINGS_BYTES (64u * 1024) /* of env, and of arguments */
 #define SPEC_METADATA_BYTES (SPEC_METADATA_MAX * 384u)
 #define SPEC_TIMEOUT_MIN_S 60
+#define SPEC_RESERVED_PREFIX "opensandbox.io/" /* of metadata */
 
 struct spec {
 	char image[IMAGE_NAME_MAX + 1];
 	struct limits limits;
-	bool has_disk;        /* named by the client */
-	bool has_shm;         /* the same */
-	uint64_t timeout_s;   /* 0: lives until destroyed */
-	bool ephemeral;       /* ends with who asked for it, or with osbd */
-	struct strv env;      /* KEY=VALUE */
-	struct strv metadata; /* key, value, key, value ... */
+	uint64_t guarantee_bytes; /* of the memory, what it can count on: only
+				     weighed here, so no limit of the kernel */
+	bool has_disk;            /* named by the client */
+	bool has_shm;             /* the same */
+	bool has_guarantee;       /* the same */
+	uint64_t timeout_s;       /* 0: lives until destroyed */
+	bool ephemeral;           /* ends with who asked for it, or with osbd */
+	struct strv env;          /* KEY=VALUE */
+	struct strv metadata;     /* key, value, key, value ... */
 	struct strv entrypoint;
 	uint32_t num_volumes;
 	struct broker_volume *volumes; /* owned; dropped once created */
@@ -76,3 +80,9 @@ bool spec_entrypoint_idles(const struct spec *spec);
 
 /** spec_label_ok() - is @key, or with it @value, a valid label? */
 bool spec_label_ok(const char *key, const char *value);
+
+/** spec_label_reserved() - a key that isn't for clients? */
+bool spec_label_reserved(const char *key);
+
+/** spec_label_get() - the value of a key in metadata, or NULL */
+const char *spec_label_get(const struct strv *metadata, const char *want);

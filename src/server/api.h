@@ -6,14 +6,22 @@
  */
 
 struct request;
+struct sandbox;
 
 /* api_sandbox.c */
 void api_health(struct request *req);
-void api_sandbox_create(struct request *req);
 void api_sandbox_list(struct request *req);
 void api_sandbox_get(struct request *req);
 void api_sandbox_delete(struct request *req);
+void api_sandbox_patch(struct request *req);
+void api_sandbox_renew(struct request *req);
 void api_sandbox_endpoint(struct request *req);
+/** api_sandbox_reply() - the answer with one; in full if @status is 200 */
+void api_sandbox_reply(struct request *req, unsigned int status,
+		       const struct sandbox *sandbox);
+
+/* api_create.c */
+void api_sandbox_create(struct request *req);
 
 /* service/metrics.c */
 void api_metrics(struct request *req);

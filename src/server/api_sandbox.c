@@ -12,12 +12,12 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/rfc3339.h"
 #include "http/url.h"
 #include "sandbox/sandbox.h"
 #include "server/api.h"
 #include "server/conn.h"
 #include "server/create_body.h"
-#include "server/entrypoint.h"
 #include "server/json.h"
 #include "server/list_query.h"
 #include "server/reply.h"
@@ -32,8 +32,9 @@ void api_health(struct request *req)
 	reply_json(req, 200, &body);
 }
 
-static void put_limits(struct json_out *json, const struct limits *limits)
+static void put_limits(struct json_out *json, const struct spec *spec)
 {
+	const struct limits *limits = &spec->limits;
 	const struct {
 		const char *key;
 		uint64_t value;
@@ -46,6 +47,7 @@ static void put_limits(struct json_out *json, const struct limits *limits)
 		{ "inodes", limits->inodes, "" },
 		{ "nofile", limits->nofile, "" },
 		{ "shm", limits->shm_bytes, "" },
+		{ "guarantee", spec->guarantee_bytes, "" },
 	};
 	char text[32];
 
@@ -102,12 +104,12 @@ static void put_sandbox(struct json_out *json, const struct sandbox *sandbox,
 		json_put_time(json, "expiresAt", sandbox->expires_us);
 	json_put_time(json, "createdAt", sandbox->created_us);
 	if (full)
-		put_limits(json, &spec->limits);
+		put_limits(json, spec);
 	json_close(json, '}');
 }
 
-static void reply_with_sandbox(struct request *req, unsigned int status,
-			       const struct sandbox *sandbox)
+void api_sandbox_reply(struct request *req, unsigned int status,
+		       const struct sandbox *sandbox)
 {
 	struct buf body auto_clean(buf_deinit) = BUF_NULL;
 	struct json_out json = { .buf = &body };
@@ -115,160 +117,6 @@ static void reply_with_sandbox(struct request *req, unsigned int status,
 	buf_init(&body, CONN_OUT_MAX);
 	put_sandbox(&json, sandbox, status == 200);
 	reply_json(req, status, &body);
-}
-
-/* A create on its way through the broker. */
-struct creation {
-	struct request *req;
-	struct sandbox *sandbox;
-};
-
-static void creation_free(struct creation *creation)
-{
-	if (!creation)
-		return;
-	request_unref(creation->req);
-	sandbox_unref(creation->sandbox);
-	free(creation);
-}
-DEFINE_AUTO(struct creation *, creation_free);
-
-/* What the broker refuses about a spec is mostly about its volumes. */
-static void reply_refusal(struct request *req, const struct err *err)
-{
-	switch (err->kind) {
-	case ERR_DENIED:
-		reply_error(req, 400, "VOLUME::HOST_PATH_NOT_ALLOWED", "%s",
-			    err->msg);
-		return;
-	case ERR_NOT_FOUND:
-		reply_error(req, 400, "VOLUME::HOST_PATH_NOT_FOUND", "%s",
-			    err->msg);
-		return;
-	case ERR_INVALID:
-		reply_err(req, "SANDBOX::INVALID_PARAMETER", err);
-		return;
-	case ERR_QUOTA:
-		reply_err(req, "SANDBOX::QUOTA_EXCEEDED", err);
-		return;
-	case ERR_UNSUPPORTED:
-		reply_err(req, "SANDBOX::API_NOT_SUPPORTED", err);
-		return;
-	default:
-		reply_err(req, "SANDBOX::START_FAILED", err);
-		return;
-	}
-}
-
-static void answer_created(void *ctx)
-{
-	struct creation *creation auto_clean(creation_freep) = ctx;
-	struct request *req = creation->req;
-
-	/* Nobody knows its id, and nobody ever will. */
-	if (!req->conn)
-		sandbox_destroy(creation->sandbox, NULL, NULL);
-	else
-		reply_with_sandbox(req, 202, creation->sandbox);
-}
-
-static void on_created(void *ctx, const struct err *err)
-{
-	struct creation *creation = ctx;
-	struct sandbox *sandbox = creation->sandbox;
-	struct conn *conn = creation->req->conn;
-
-	if (err) {
-		reply_refusal(creation->req, err);
-		creation_free(creation);
-		return;
-	}
-	/* First: who hears that the sandbox is there may rely on it. */
-	if (conn && !spec_entrypoint_idles(&sandbox->spec)) {
-		entrypoint_start(sandbox, answer_created, creation);
-		return;
-	}
-	sandbox_ref(sandbox);
-	answer_created(creation);
-	if (conn && !conn->closed)
-		conn_flush(conn);
-	sandbox_warm(sandbox); /* while the client reads */
-	sandbox_unref(sandbox);
-}
-
-/* What a list shows counts; what is being ended doesn't any more. */
-static int check_quota(struct request *req, struct err *err)
-{
-	struct server *server = req->server;
-	unsigned int have = sandboxes_count(&server->sandboxes, req->domain);
-
-	if (have < server->settings.max_sandboxes)
-		return 0;
-	return err_set(err, ERR_QUOTA, 0,
-		       "no more than %" PRIu64
-		       " sandboxes at once for a caller",
-		       server->settings.max_sandboxes);
-}
-
-void api_sandbox_create(struct request *req)
-{
-	struct creation *creation auto_clean(creation_freep) = NULL;
-	json_t *body auto_json = NULL;
-	struct err err = ERR_NULL;
-	const char *code = "SANDBOX::INVALID_PARAMETER";
-	struct spec spec;
-	bool bound;
-
-	body = json_read(buf_data(&req->body), buf_len(&req->body), &err);
-	if (!body) {
-		reply_err(req, code, &err);
-		return;
-	}
-	spec_init(&spec);
-	if (create_body_read(body, &spec, &bound, &code, &err) < 0) {
-		spec_deinit(&spec);
-		reply_err(req, code, &err);
-		return;
-	}
-	if (check_quota(req, &err) < 0) {
-		spec_deinit(&spec);
-		reply_refusal(req, &err);
-		return;
-	}
-	creation = calloc(1, sizeof(*creation));
-	if (!creation) {
-		spec_deinit(&spec);
-		request_abort(req);
-		return;
-	}
-	spec.ephemeral = bound;
-	if (sandbox_create(&req->server->sandboxes, &spec, req->domain,
-			   on_created, creation, &creation->sandbox,
-			   &err) < 0) {
-		creation->sandbox = NULL;
-		reply_refusal(req, &err);
-		return;
-	}
-	if (bound)
-		creation->sandbox->bound_to = req->conn;
-	sandbox_ref(creation->sandbox);
-	creation->req = request_ref(req);
-	(void)take_ptr(creation);
-	server_wake(req->server);
-}
-
-/* The value of a metadata key, or NULL. */
-static const char *metadata_get(const struct strv *metadata, const char *want)
-{
-	const char *value;
-
-	for (const char *key = strv_first(metadata); key;
-	     key = strv_next(metadata, value)) {
-		value = strv_next(metadata, key);
-		if (strcmp(key, want) == 0)
-			return value;
-	}
-	return NULL;
 }
 
 static bool passes(const struct list_query *query,
@@ -282,7 +130,7 @@ static bool passes(const struct list_query *query,
 		ok = ok || strcasecmp(query->state[i], name) == 0;
 	for (const char *key = strv_first(&query->metadata); key && ok;
 	     key = strv_next(&query->metadata, value)) {
-		const char *have = metadata_get(&sandbox->spec.metadata, key);
+		const char *have = spec_label_get(&sandbox->spec.metadata, key);
 
 		value = strv_next(&query->metadata, key);
 		ok = have && strcmp(have, value) == 0;
@@ -342,7 +190,7 @@ void api_sandbox_get(struct request *req)
 	struct sandbox *sandbox = reply_sandbox(req);
 
 	if (sandbox)
-		reply_with_sandbox(req, 200, sandbox);
+		api_sandbox_reply(req, 200, sandbox);
 }
 
 static void on_deleted(void *ctx, const struct err *err)
@@ -362,6 +210,129 @@ void api_sandbox_delete(struct request *req)
 
 	if (sandbox)
 		sandbox_destroy(sandbox, on_deleted, request_ref(req));
+}
+
+static int read_moment(const json_t *body, const char *key, int64_t *ret_us,
+		       struct err *err)
+{
+	const char *text;
+	int r = json_get_text(body, key, &text, err);
+
+	if (r < 0)
+		return r;
+	if (r > 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "%s is missing; must be " RFC3339_ALLOWED, key);
+	r = rfc3339_parse(text, ret_us);
+	if (r < 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "%s '%.60s': must be " RFC3339_ALLOWED
+			       " or ...+01:00, since 1970",
+			       key, text);
+	return 0;
+}
+
+/* A change whose answer waits until it is written down. */
+struct change {
+	struct request *req;
+	struct sandbox *sandbox;
+	int64_t expires_us;
+	void (*reply)(const struct change *change);
+};
+
+static void on_change_kept(void *ctx, const struct err *err)
+{
+	struct change *change auto_free = ctx;
+
+	if (err)
+		reply_err(change->req, "SANDBOX::UNKNOWN_ERROR", err);
+	else
+		change->reply(change);
+	request_unref(change->req);
+	sandbox_unref(change->sandbox);
+}
+
+static void reply_expiry(const struct change *change)
+{
+	struct buf answer auto_clean(buf_deinit) = BUF_NULL;
+	struct json_out json = { .buf = &answer };
+
+	buf_init(&answer, 256);
+	json_open(&json, NULL, '{');
+	json_put_time(&json, "expiresAt", change->expires_us);
+	json_close(&json, '}');
+	reply_json(change->req, 200, &answer);
+}
+
+static void reply_changed(const struct change *change)
+{
+	api_sandbox_reply(change->req, 200, change->sandbox);
+}
+
+static void keep_change(struct request *req, struct sandbox *sandbox,
+			void (*reply)(const struct change *change))
+{
+	struct change *change = calloc(1, sizeof(*change));
+
+	if (!change) {
+		request_abort(req);
+		return;
+	}
+	*change = (struct change){
+		.req = request_ref(req),
+		.sandbox = sandbox_ref(sandbox),
+		.expires_us = sandbox->expires_us,
+		.reply = reply,
+	};
+	sandbox_keep(sandbox, on_change_kept, change);
+}
+
+void api_sandbox_renew(struct request *req)
+{
+	struct sandbox *sandbox = reply_sandbox(req);
+	json_t *body auto_json = NULL;
+	struct err err = ERR_NULL;
+	int64_t expires_us = 0;
+
+	if (!sandbox)
+		return;
+	body = json_read(buf_data(&req->body), buf_len(&req->body), &err);
+	if (!body || read_moment(body, "expiresAt", &expires_us, &err) < 0) {
+		reply_err(req, "SANDBOX::INVALID_PARAMETER", &err);
+		return;
+	}
+	if (sandbox_set_expiry(sandbox, expires_us, &err) < 0) {
+		reply_err(req,
+			  err.kind == ERR_NOT_FOUND
+				  ? "SANDBOX::NOT_FOUND"
+				  : "SANDBOX::INVALID_EXPIRATION",
+			  &err);
+		return;
+	}
+	keep_change(req, sandbox, reply_expiry);
+}
+
+void api_sandbox_patch(struct request *req)
+{
+	struct sandbox *sandbox = reply_sandbox(req);
+	json_t *patch auto_json = NULL;
+	struct err err = ERR_NULL;
+	struct strv metadata;
+
+	if (!sandbox)
+		return;
+	patch = json_read(buf_data(&req->body), buf_len(&req->body), &err);
+	if (!patch) {
+		reply_err(req, "SANDBOX::INVALID_PARAMETER", &err);
+		return;
+	}
+	if (metadata_patch(patch, &sandbox->spec.metadata, &metadata, &err) <
+	    0) {
+		reply_err(req, "INVALID_METADATA_LABEL", &err);
+		return;
+	}
+	sandbox_set_metadata(sandbox, &metadata);
+	keep_change(req, sandbox, reply_changed);
 }
 
 /* Always a path below this server: no scheme, and the port at its end. */

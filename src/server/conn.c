@@ -288,6 +288,30 @@ static int authenticate(struct request *req)
 	return 0;
 }
 
+/* Return: 0, or 1 after refusing. Without a key the sandbox's domain pays. */
+static int check_rate(struct request *req)
+{
+	struct sandboxes *all = &req->server->sandboxes;
+	const char *domain = req->domain;
+	const struct sandbox *sandbox;
+	unsigned int wait_s;
+
+	if (req->route->flags & ROUTE_OPEN)
+		return 0;
+	if (req->by_id) {
+		sandbox = sandboxes_find(all, req->in_id, NULL);
+		if (!sandbox)
+			return 0;
+		domain = sandbox->domain;
+	}
+	if (account_may_request(&all->accounts, domain,
+				server_now_ms(req->server), &wait_s))
+		return 0;
+	reply_too_fast(req, "requests", all->accounts.limits.request_rate,
+		       wait_s);
+	return 1;
+}
+
 /* A private osbd makes room for one of another build once it is idle. */
 static void look_at_build(struct request *req)
 {
@@ -374,7 +398,7 @@ static void begin_request(struct conn *conn)
 	metrics_begin(req);
 	look_at_build(req);
 	if (origin_check(req) != 0 || route_find(req) != 0 ||
-	    authenticate(req) != 0)
+	    authenticate(req) != 0 || check_rate(req) != 0)
 		return;
 	if (head->has_length &&
 	    head->content_length > req->server->settings.max_body &&

@@ -73,7 +73,8 @@ struct request {
 	unsigned int port;                /* {port} of the path */
 	struct buf body;                  /* complete, unless ROUTE_STREAM */
 	const struct request_ops *ops;
-	void *state; /* the handler's */
+	void *state;                /* the handler's */
+	unsigned int retry_after_s; /* of a 429; 0: a default */
 	bool body_complete;
 	bool replied; /* the head of an answer is in the output */
 	bool chunked;

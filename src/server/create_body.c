@@ -293,3 +293,86 @@ int create_body_read(const json_t *body, struct spec *spec, bool *ret_bound,
 	r = read_bound(body, ret_bound, err);
 	return r < 0 ? r : spec_finish(spec, err);
 }
+
+/* Also of what only takes away: so that a mistake shows. */
+static int check_patch(const json_t *patch, struct err *err)
+{
+	const json_t *value;
+	const char *key;
+
+	json_object_foreach((json_t *)(uintptr_t)patch, key, value)
+	{
+		if (!json_is_string(value) && !json_is_null(value))
+			return err_set(err, ERR_INVALID, 0,
+				       "metadata '%.100s': must be a string, "
+				       "or null to remove it",
+				       key);
+		if (spec_label_reserved(key))
+			return err_set(
+				err, ERR_INVALID, 0,
+				"metadata '%.100s': keys under " SPEC_RESERVED_PREFIX
+				" are reserved",
+				key);
+	}
+	return 0;
+}
+
+/* What stays, with new values where it has some. */
+static int keep_old(const json_t *patch, const struct strv *have,
+		    struct spec *spec, struct err *err)
+{
+	const char *value;
+
+	for (const char *key = strv_first(have); key;
+	     key = strv_next(have, value)) {
+		const json_t *change = json_object_get(patch, key);
+		int r = 0;
+
+		value = strv_next(have, key);
+		if (!change)
+			r = spec_add_metadata(spec, key, value, err);
+		else if (json_is_string(change))
+			r = spec_add_metadata(spec, key,
+					      json_string_value(change), err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_new(const json_t *patch, const struct strv *have,
+		   struct spec *spec, struct err *err)
+{
+	const json_t *value;
+	const char *key;
+	int r;
+
+	json_object_foreach((json_t *)(uintptr_t)patch, key, value)
+	{
+		if (json_is_null(value) || spec_label_get(have, key))
+			continue;
+		r = spec_add_metadata(spec, key, json_string_value(value), err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int metadata_patch(const json_t *patch, const struct strv *have,
+		   struct strv *ret_metadata, struct err *err)
+{
+	struct spec spec auto_clean(spec_deinit);
+	int r;
+
+	spec_init(&spec);
+	r = check_patch(patch, err);
+	if (r == 0)
+		r = keep_old(patch, have, &spec, err);
+	if (r == 0)
+		r = add_new(patch, have, &spec, err);
+	if (r < 0)
+		return r;
+	*ret_metadata = spec.metadata;
+	memset(&spec.metadata, 0, sizeof(spec.metadata));
+	return 0;
+}

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * create_body - the JSON body of POST /sandboxes, to a spec
+ * create_body - the JSON body of POST /sandboxes, to a spec; and of PATCH
  */
 
 #include <jansson.h>
@@ -10,6 +10,7 @@
 
 struct err;
 struct spec;
+struct strv;
 
 /**
  * create_body_read() - fill an initialised spec
@@ -22,3 +23,15 @@ struct spec;
  */
 int create_body_read(const json_t *body, struct spec *spec, bool *ret_bound,
 		     const char **ret_code, struct err *err);
+
+/**
+ * metadata_patch() - what @have becomes by a JSON merge patch (RFC 7396)
+ * @have:   key, value, key, value ... as in struct spec
+ * @ret_metadata: a new list, to be given up with strv_deinit()
+ *
+ * A string adds or replaces, null removes; all is checked as for a new
+ * sandbox, also the sum.
+ * Return: 0, or -errno with @err.
+ */
+int metadata_patch(const json_t *patch, const struct strv *have,
+		   struct strv *ret_metadata, struct err *err);

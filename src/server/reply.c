@@ -2,6 +2,7 @@
 
 #include "server/reply.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #include "server/service/log.h"
 #include "server/service/origin.h"
 
+/* For what is full: nobody knows when that will change. */
+#define RETRY_AFTER_S 5
+
 struct buf *reply_head(struct request *req, unsigned int status)
 {
 	struct buf *out;
@@ -27,6 +31,10 @@ struct buf *reply_head(struct request *req, unsigned int status)
 	http_put_status(out, status);
 	http_put_field(out, "X-Request-ID", req->id);
 	origin_put_fields(req, out);
+	if (status == 429)
+		http_put_number(out, "Retry-After",
+				req->retry_after_s ? req->retry_after_s
+						   : RETRY_AFTER_S);
 	return out;
 }
 
@@ -148,6 +156,15 @@ void reply_err(struct request *req, const char *code, const struct err *err)
 	reply_error(req, status, code,
 		    "internal error; the log has more about request %s",
 		    req->id);
+}
+
+void reply_too_fast(struct request *req, const char *what, uint64_t rate,
+		    unsigned int wait_s)
+{
+	req->retry_after_s = wait_s;
+	reply_error(req, 429, "SANDBOX::RATE_LIMITED",
+		    "more than %" PRIu64 " %s per second; try again in %u s",
+		    rate, what, wait_s);
 }
 
 struct sandbox *reply_sandbox(struct request *req)

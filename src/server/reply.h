@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf;
 struct err;
@@ -33,6 +34,10 @@ void reply_error(struct request *req, unsigned int status, const char *code,
  * What is ERR_INTERNAL is logged with the request id; the client gets that.
  */
 void reply_err(struct request *req, const char *code, const struct err *err);
+
+/** reply_too_fast() - 429: over @rate of @what; there is room in @wait_s */
+void reply_too_fast(struct request *req, const char *what, uint64_t rate,
+		    unsigned int wait_s);
 
 /**
  * reply_head() - status line and standing fields; the caller may put more

@@ -20,6 +20,8 @@ static const struct route routes[] = {
 	{ "GET", "/sandboxes", 0, api_sandbox_list },
 	{ "GET", "/sandboxes/{id}", 0, api_sandbox_get },
 	{ "DELETE", "/sandboxes/{id}", 0, api_sandbox_delete },
+	{ "PATCH", "/sandboxes/{id}/metadata", 0, api_sandbox_patch },
+	{ "POST", "/sandboxes/{id}/renew-expiration", 0, api_sandbox_renew },
 	{ "GET", "/sandboxes/{id}/endpoints/{port}", 0, api_sandbox_endpoint },
 	{ "GET", "/sandboxes/{id}/exec", ROUTE_STREAM, api_exec },
 	{ "GET", EXECD "/ping", ROUTE_BY_ID, api_ping },

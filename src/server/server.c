@@ -102,7 +102,6 @@ static void on_tick(uv_timer_t *timer)
 	struct server *server = timer->data;
 	uint64_t now_ms = server_now_ms(server);
 
-	sandboxes_expire(&server->sandboxes, now_ms);
 	conn_tick_all(server, now_ms);
 	commands_tick(&server->sandboxes, now_ms);
 	run_tick(server, now_ms);
@@ -266,6 +265,10 @@ static int read_files(struct server *server,
 	log_as_json(server->settings.log == SETTINGS_LOG_JSON);
 	server->config_name =
 		options->config_name ? options->config_name : "osbd.conf";
+	if (r == 0)
+		r = settings_accounts(&server->settings,
+				      options->private && !options->has_keys,
+				      &server->account_limits, err);
 	return r;
 }
 
@@ -291,6 +294,11 @@ static int start(struct server *server, const struct server_options *options,
 		.closed = on_broker_closed,
 		.reload = on_reload,
 	};
+	struct sandboxes_setup setup = {
+		.poller = &server->poller,
+		.dir_fd = OSBD_FD_SANDBOXES,
+		.limits = &server->account_limits,
+	};
 	int r;
 
 	metrics_init(&server->metrics);
@@ -313,8 +321,12 @@ static int start(struct server *server, const struct server_options *options,
 	r = open_logs(err);
 	if (r < 0)
 		return r;
-	sandboxes_init(&server->sandboxes, &server->poller, server->broker,
-		       server->store, OSBD_FD_SANDBOXES, r);
+	setup.broker = server->broker;
+	setup.store = server->store;
+	setup.logs_fd = r;
+	r = sandboxes_init(&server->sandboxes, &setup);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "keep sandboxes");
 	r = sandboxes_load(&server->sandboxes, err);
 	if (r < 0)
 		return r;

@@ -39,6 +39,7 @@ struct server {
 	const char *config_name;
 	struct metrics metrics;
 	struct listeners listeners;
+	struct account_limits account_limits; /* what they come to here */
 
 	struct conn *conns; /* all open ones */
 	struct conn *dirty; /* have output to be flushed */

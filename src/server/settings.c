@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/units.h"
+#include "sandbox/account.h"
 #include "sandbox/sandbox.h"
 #include "wire/setup_msg.h"
 
@@ -51,6 +52,16 @@ static const struct {
 	/* Who has no more than one block of ids leaves the others to others. */
 	{ "max_sandboxes", KIND_COUNT, offsetof(struct settings, max_sandboxes),
 	  1, SANDBOXES_MAX, DOMAIN_SLOTS - 1 },
+	{ "max_guarantee", KIND_SIZE, offsetof(struct settings, max_guarantee),
+	  LIMITS_MIN_GUARANTEE, LIMITS_MAX_BYTES, LIMITS_MAX_BYTES },
+	{ "memory_reserve", KIND_SIZE,
+	  offsetof(struct settings, memory_reserve), 1, LIMITS_MAX_BYTES, 0 },
+	{ "create_rate", KIND_COUNT, offsetof(struct settings, create_rate), 0,
+	  ACCOUNT_RATE_MAX, 100 },
+	{ "create_burst", KIND_COUNT, offsetof(struct settings, create_burst),
+	  1, ACCOUNT_RATE_MAX, 200 },
+	{ "request_rate", KIND_COUNT, offsetof(struct settings, request_rate),
+	  0, ACCOUNT_RATE_MAX, 0 },
 	{ "max_connections", KIND_COUNT,
 	  offsetof(struct settings, max_connections), 1, SETTINGS_CONNS_MAX,
 	  SETTINGS_CONNS_MAX },
@@ -149,6 +160,16 @@ static int parse_value(enum kind kind, const char *value, uint64_t *ret)
 	}
 }
 
+/* A count of nothing, where that means: without a bound. */
+static int parse_nothing(size_t key, const char *value, uint64_t *ret)
+{
+	if (keys[key].kind != KIND_COUNT || keys[key].min > 0 ||
+	    strcmp(value, "0") != 0)
+		return -EINVAL;
+	*ret = 0;
+	return 0;
+}
+
 static int refuse_value(struct loading *loading, size_t key, const char *value)
 {
 	char min[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX], text[128];
@@ -190,8 +211,10 @@ static int take_value(struct loading *loading, size_t key, const char *value)
 	if (loading->seen[key])
 		return refuse_line(loading, "the same key again, or a blank in "
 					    "front of the line");
-	if (parse_value(keys[key].kind, value, &number) < 0 ||
-	    number < keys[key].min || number > keys[key].max)
+	if (parse_value(keys[key].kind, value, &number) < 0 &&
+	    parse_nothing(key, value, &number) < 0)
+		return refuse_value(loading, key, value);
+	if (number < keys[key].min || number > keys[key].max)
 		return refuse_value(loading, key, value);
 	*field(&loading->settings, key) = number;
 	loading->seen[key] = true;
@@ -230,17 +253,10 @@ static int take_origin(struct loading *loading, const char *value)
 
 static int refuse_key(struct loading *loading, const char *key)
 {
-	char text[200];
-	int len = snprintf(text, sizeof(text), "unknown key '%.24s'; there are",
-			   key);
+	char text[80];
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys) && (size_t)len < sizeof(text);
-	     i++)
-		len += snprintf(text + len, sizeof(text) - (size_t)len, " %s,",
-				keys[i].name);
-	if ((size_t)len < sizeof(text))
-		(void)snprintf(text + len, sizeof(text) - (size_t)len,
-			       " " ORIGIN_KEY);
+	(void)snprintf(text, sizeof(text),
+		       "unknown key '%.24s'; osbd.conf(5) has all", key);
 	return refuse_line(loading, text);
 }
 
@@ -308,4 +324,18 @@ int settings_load(int fd, const char *name, struct settings *ret_settings,
 	if (r < 0)
 		return err_set(err, ERR_INVALID, -r, "read '%.120s'", name);
 	return settings_parse(text, len, name, ret_settings, err);
+}
+
+int settings_accounts(const struct settings *settings, bool one_caller,
+		      struct account_limits *ret_limits, struct err *err)
+{
+	*ret_limits = (struct account_limits){
+		.max_sandboxes = settings->max_sandboxes,
+		.max_guarantee = settings->max_guarantee,
+		.create_rate = one_caller ? 0 : settings->create_rate,
+		.create_burst = settings->create_burst,
+		.request_rate = one_caller ? 0 : settings->request_rate,
+	};
+	return account_host_memory(settings->memory_reserve,
+				   &ret_limits->memory_bytes, err);
 }

@@ -8,9 +8,11 @@
  * why one would change it.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct account_limits;
 struct err;
 
 #define SETTINGS_CONNS_MAX 4096
@@ -29,7 +31,12 @@ enum settings_log {
 };
 
 struct settings {
-	uint64_t max_sandboxes; /* of one domain */
+	uint64_t max_sandboxes;  /* of one domain */
+	uint64_t max_guarantee;  /* of one domain; bytes */
+	uint64_t memory_reserve; /* for the host; bytes; 0: a part of it */
+	uint64_t create_rate;    /* of one domain, per second; 0: any */
+	uint64_t create_burst;
+	uint64_t request_rate; /* as create_rate */
 	uint64_t max_connections;
 	uint64_t max_body; /* of a request that isn't a stream */
 	uint64_t head_timeout_ms;
@@ -59,3 +66,12 @@ int settings_load(int fd, const char *name, struct settings *ret_settings,
 /** settings_parse() - the same from @len bytes of text */
 int settings_parse(const char *text, size_t len, const char *name,
 		   struct settings *ret_settings, struct err *err);
+
+/**
+ * settings_accounts() - what they mean for accounts on this host
+ * @one_caller: there is nobody else whom its rates would protect
+ *
+ * Return: 0, or -errno with @err.
+ */
+int settings_accounts(const struct settings *settings, bool one_caller,
+		      struct account_limits *ret_limits, struct err *err);

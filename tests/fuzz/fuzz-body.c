@@ -4,8 +4,8 @@
  * body - the JSON that clients send, and what osbd makes of it
  *
  * Input: a letter, then the text. c: the body of a create. w: the first
- * message of an exec. m: an upload's metadata. u, p: a user, a path. j: bytes
- * of a program, to be written as JSON.
+ * message of an exec. r: a patch of metadata. m: an upload's metadata. u, p: a
+ * user, a path. j: bytes of a program, to be written as JSON.
  *
  * What osbd accepts, the process below it must accept too: otherwise one of
  * the two is wrong about what is allowed.
@@ -65,10 +65,37 @@ static void read_create(json_t *json)
 	}
 	CHECK(spec.entrypoint.num > 0);
 	CHECK(spec.metadata.num % 2 == 0);
+	CHECK(spec.guarantee_bytes >= LIMITS_MIN_GUARANTEE);
+	CHECK(spec.guarantee_bytes <= spec.limits.memory_bytes);
 	CHECK(spec.timeout_s == 0 || spec.timeout_s >= SPEC_TIMEOUT_MIN_S);
 	strv_for_each(text, &spec.env) CHECK(strchr(text, '='));
 	(void)spec_entrypoint_idles(&spec);
 	check_with_broker(&spec);
+}
+
+/* What it leaves is what a create would have taken. */
+static void read_patch(const json_t *json)
+{
+	struct strv have, metadata;
+	struct err err = ERR_NULL;
+	const char *value;
+
+	strv_init(&have, 2, 16);
+	CHECK(strv_add(&have, "k") == 0 && strv_add(&have, "v") == 0);
+	if (metadata_patch(json, &have, &metadata, &err) == 0) {
+		CHECK(metadata.num % 2 == 0);
+		CHECK(metadata.num <= 2 * SPEC_METADATA_MAX);
+		for (const char *key = strv_first(&metadata); key;
+		     key = strv_next(&metadata, value)) {
+			value = strv_next(&metadata, key);
+			CHECK(spec_label_ok(key, value));
+			CHECK(!spec_label_reserved(key));
+		}
+		strv_deinit(&metadata);
+	} else {
+		CHECK(err.kind == ERR_INVALID && err.msg[0]);
+	}
+	strv_deinit(&have);
 }
 
 /* As init_link makes it. */
@@ -193,6 +220,8 @@ static void read_json(uint8_t letter, const char *text)
 		CHECK(err.kind == ERR_INVALID);
 	else if (letter == 'c')
 		read_create(json);
+	else if (letter == 'r')
+		read_patch(json);
 	else
 		read_wish(json);
 }

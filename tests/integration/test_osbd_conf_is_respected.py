@@ -159,7 +159,7 @@ def start(tmp_path):
     [
         ("[osbd]\nmax_body = 17Mi\n",
          "2: max_body = 17Mi: expected a size from 1Ki to 16Mi"),
-        ("[osbd]\nmax_bodies = 1\n", "2: unknown key 'max_bodies'; there are"),
+        ("[osbd]\nmax_bodies = 1\n", "2: unknown key 'max_bodies'; osbd.conf(5)"),
         ("[broker]\nmax_body = 1Mi\n", "2: a key stands in section [osbd]"),
         ("[osbd]\nhello\n", "2: expected KEY = VALUE"),
         ("[osbd]\nmax_body = \x1b[2J\n", "2: max_body = ?[2J: expected"),

@@ -56,6 +56,11 @@ static void on_reload(void *ctx, int keys_fd, int config_fd)
 
 static int setup(void **state)
 {
+	static const struct account_limits limits = {
+		.max_sandboxes = 1000,
+		.max_guarantee = UINT64_MAX,
+		.memory_bytes = UINT64_MAX,
+	};
 	static const struct broker_link_ops ops = {
 		.gone = on_gone,
 		.have = on_have,
@@ -71,7 +76,17 @@ static int setup(void **state)
 	assert_int_equal(broker_link_new(&fake_poller, fds[1], &ops, NULL,
 					 &world.link),
 			 0);
-	sandboxes_init(&world.all, &fake_poller, world.link, NULL, -1, -1);
+	{
+		const struct sandboxes_setup setup = {
+			.poller = &fake_poller,
+			.broker = world.link,
+			.dir_fd = -1,
+			.logs_fd = -1,
+			.limits = &limits,
+		};
+
+		assert_int_equal(sandboxes_init(&world.all, &setup), 0);
+	}
 	return 0;
 }
 
@@ -180,20 +195,78 @@ static void other_domains_see_nothing(void **state)
 	assert_non_null(sandboxes_find(&world.all, sandbox->id, NULL));
 }
 
-static void a_domain_counts_what_it_sees(void **state)
+static unsigned int charged(const char *domain)
+{
+	const struct account *account =
+		account_find(&world.all.accounts, domain);
+
+	return account ? account->num_sandboxes : 0;
+}
+
+static void a_domain_is_charged_for_what_it_sees(void **state)
 {
 	struct sandbox *sandbox = ask("uid:1");
 
 	(void)state;
-	assert_int_equal(sandboxes_count(&world.all, "uid:1"), 1);
-	assert_int_equal(sandboxes_count(&world.all, "uid:2"), 0);
+	assert_int_equal(charged("uid:1"), 1);
+	assert_int_equal(charged("uid:2"), 0);
+	assert_int_equal(world.all.accounts.guarantee_bytes,
+			 LIMITS_DEFAULT_GUARANTEE);
 	answer(world.create.tag, ERR_NONE);
-	assert_int_equal(sandboxes_count(&world.all, "uid:1"), 1);
+	assert_int_equal(charged("uid:1"), 1);
 	sandbox_destroy(sandbox, NULL, NULL);
 	assert_int_equal(world.all.num, 1);
-	assert_int_equal(sandboxes_count(&world.all, "uid:1"), 0);
+	assert_int_equal(charged("uid:1"), 0);
+	assert_int_equal(world.all.accounts.guarantee_bytes, 0);
 	expect_destroy(world.create.id);
 	answer(world.destroy.tag, ERR_NONE);
+	assert_int_equal(world.all.num, 0);
+	assert_int_equal(charged("uid:1"), 0);
+}
+
+static void what_was_refused_or_deleted_early_costs_nothing(void **state)
+{
+	struct sandbox *sandbox;
+
+	(void)state;
+	(void)ask("uid:1");
+	answer(world.create.tag, ERR_QUOTA);
+	assert_int_equal(charged("uid:1"), 0);
+	sandbox = ask("uid:1");
+	sandbox_destroy(sandbox, NULL, NULL);
+	assert_int_equal(charged("uid:1"), 0);
+	answer(world.create.tag, ERR_NONE);
+	expect_destroy(world.create.id);
+	assert_int_equal(charged("uid:1"), 0);
+	answer(world.destroy.tag, ERR_NONE);
+}
+
+static void what_could_not_be_destroyed_is_charged_and_tried_again(void **state)
+{
+	struct sandbox *sandbox = ask("uid:1");
+	int64_t now_us = expiry_now_us();
+
+	(void)state;
+	answer(world.create.tag, ERR_NONE);
+	sandbox->expires_us = now_us + 1000000;
+	assert_int_equal(sandbox_set_expiry(sandbox, now_us + 2000000, NULL),
+			 0);
+	sandbox_destroy(sandbox, NULL, NULL);
+	assert_int_equal(sandbox->deadline.place, 0);
+	expect_destroy(world.create.id);
+	answer(world.destroy.tag, ERR_INTERNAL);
+	assert_int_equal(sandbox->state, SANDBOX_FAILED);
+	assert_int_equal(charged("uid:1"), 1);
+	assert_int_equal(sandbox->deadline.at_us, now_us + 2000000);
+	sandbox->expires_us = now_us - 1; /* as if that had been why */
+	sandbox_destroy(sandbox, NULL, NULL);
+	expect_destroy(world.create.id);
+	answer(world.destroy.tag, ERR_INTERNAL);
+	assert_true(sandbox->deadline.at_us > now_us + 900000);
+	sandbox_destroy(sandbox, NULL, NULL);
+	expect_destroy(world.create.id);
+	answer(world.destroy.tag, ERR_NONE);
+	assert_int_equal(charged("uid:1"), 0);
 	assert_int_equal(world.all.num, 0);
 }
 
@@ -265,15 +338,103 @@ static void the_owners_end_is_the_sandboxes_end(void **state)
 static void a_deadline_ends_it(void **state)
 {
 	struct sandbox *sandbox = ask("uid:0");
+	int64_t due_us = expiry_now_us() + 3000;
 
 	(void)state;
 	answer(world.create.tag, ERR_NONE);
-	sandbox->deadline_ms = 1000;
-	sandboxes_expire(&world.all, 999);
-	assert_int_equal(sandbox->state, SANDBOX_RUNNING);
-	sandboxes_expire(&world.all, 1000);
+	sandbox->expires_us = due_us + 1000000;
+	assert_int_equal(sandbox_set_expiry(sandbox, due_us, NULL), 0);
+	while (sandbox->state == SANDBOX_RUNNING)
+		fake_turn();
+	assert_true(expiry_now_us() >= due_us);
 	expect_destroy(sandbox->id);
 	answer(world.destroy.tag, ERR_NONE);
+}
+
+static void expiry_moves_until_its_moment_has_come(void **state)
+{
+	struct sandbox *sandbox = ask("uid:0");
+	int64_t now_us = expiry_now_us();
+	struct err err = ERR_NULL;
+
+	(void)state;
+	answer(world.create.tag, ERR_NONE);
+	assert_true(sandbox_set_expiry(sandbox, now_us + 1000000, &err) < 0);
+	assert_int_equal(err.kind, ERR_CONFLICT);
+	sandbox->expires_us = now_us + 60000000;
+	assert_true(sandbox_set_expiry(sandbox, now_us, &err) < 0);
+	assert_int_equal(err.kind, ERR_INVALID);
+	assert_true(
+		sandbox_set_expiry(sandbox,
+				   now_us + SANDBOX_EXPIRY_MAX_US + 60000000,
+				   &err) < 0);
+	assert_int_equal(err.kind, ERR_INVALID);
+	assert_int_equal(sandbox->expires_us, now_us + 60000000);
+	assert_int_equal(sandbox_set_expiry(sandbox, now_us + 30000000, NULL),
+			 0);
+	assert_int_equal(sandbox->expires_us, now_us + 30000000);
+	assert_int_equal(sandbox->deadline.at_us, now_us + 30000000);
+	/* Due, though the timer hasn't had its turn. */
+	sandbox->expires_us = now_us - 1;
+	assert_true(sandbox_set_expiry(sandbox, now_us + 60000000, &err) < 0);
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	assert_int_equal(sandbox->state, SANDBOX_RUNNING);
+}
+
+static void all_who_wait_hear_the_same(void **state)
+{
+	struct sandbox *sandbox = ask("uid:0");
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(sandbox_await(sandbox, on_created, NULL), 0);
+	answer(world.create.tag, ERR_NONE);
+	assert_int_equal(world.created, 4);
+	sandbox = ask("uid:0");
+	assert_int_equal(sandbox_await(sandbox, on_created, NULL), 0);
+	answer(world.create.tag, ERR_DENIED);
+	assert_int_equal(world.create_failed, 2);
+}
+
+static void a_failed_creation_frees_its_key_and_no_other_does(void **state)
+{
+	static const uint8_t digest[IDEM_DIGEST_LEN] = { 1 };
+	int64_t now_us = expiry_now_us();
+	struct idem *idem = &world.all.idem;
+	struct sandbox *sandbox = ask("uid:0");
+	const struct idem_entry *entry;
+
+	(void)state;
+	assert_int_equal(sandbox_set_key(sandbox, "k", digest), 0);
+	entry = idem_find(idem, "uid:0", "k", now_us);
+	assert_non_null(entry);
+	assert_string_equal(entry->sandbox, sandbox->id);
+	answer(world.create.tag, ERR_DENIED);
+	assert_null(idem_find(idem, "uid:0", "k", now_us));
+	sandbox = ask("uid:0");
+	assert_int_equal(sandbox_set_key(sandbox, "k", digest), 0);
+	answer(world.create.tag, ERR_NONE);
+	sandbox_destroy(sandbox, NULL, NULL);
+	expect_destroy(world.create.id);
+	answer(world.destroy.tag, ERR_NONE);
+	assert_non_null(idem_find(idem, "uid:0", "k", now_us));
+}
+
+static void metadata_is_replaced_as_a_whole(void **state)
+{
+	struct sandbox *sandbox = ask("uid:0");
+	struct strv metadata;
+
+	(void)state;
+	answer(world.create.tag, ERR_NONE);
+	strv_init(&metadata, 2, 100);
+	assert_int_equal(strv_add(&metadata, "k"), 0);
+	assert_int_equal(strv_add(&metadata, "v"), 0);
+	sandbox_set_metadata(sandbox, &metadata);
+	assert_string_equal(spec_label_get(&sandbox->spec.metadata, "k"), "v");
+	assert_null(spec_label_get(&sandbox->spec.metadata, "v"));
+	strv_deinit(&metadata); /* was taken */
+	assert_string_equal(spec_label_get(&sandbox->spec.metadata, "k"), "v");
 }
 
 /* More than the socket holds: they wait, in order, and all are answered. */
@@ -379,12 +540,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(it_lives_and_ends),
 		CASE(other_domains_see_nothing),
-		CASE(a_domain_counts_what_it_sees),
+		CASE(a_domain_is_charged_for_what_it_sees),
+		CASE(what_was_refused_or_deleted_early_costs_nothing),
+		CASE(what_could_not_be_destroyed_is_charged_and_tried_again),
 		CASE(a_refused_one_leaves_no_record),
 		CASE(deleted_while_pending_it_is_destroyed_once_made),
 		CASE(one_that_ends_by_itself_can_still_be_seen),
 		CASE(the_owners_end_is_the_sandboxes_end),
 		CASE(a_deadline_ends_it),
+		CASE(expiry_moves_until_its_moment_has_come),
+		CASE(all_who_wait_hear_the_same),
+		CASE(a_failed_creation_frees_its_key_and_no_other_does),
+		CASE(metadata_is_replaced_as_a_whole),
 		CASE(a_full_channel_loses_no_request),
 		CASE(an_answer_to_nothing_ends_the_link),
 		CASE(files_come_with_a_reload_and_are_closed_behind_it),

@@ -11,6 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/ranges.h"
+#include "sandbox/account.h"
 #include "server/settings.h"
 
 static int parse(const char *text, struct settings *settings, struct err *err)
@@ -55,6 +57,11 @@ static void without_a_line_the_defaults_hold(void **state)
 	(void)state;
 	settings_init(&settings);
 	assert_int_equal(settings.max_sandboxes, 255);
+	assert_int_equal(settings.max_guarantee, LIMITS_MAX_BYTES);
+	assert_int_equal(settings.memory_reserve, 0);
+	assert_int_equal(settings.create_rate, 100);
+	assert_int_equal(settings.create_burst, 200);
+	assert_int_equal(settings.request_rate, 0);
 	assert_int_equal(settings.max_connections, 4096);
 	assert_int_equal(settings.max_body, 1024 * 1024);
 	assert_int_equal(settings.head_timeout_ms, 10 * 1000);
@@ -80,6 +87,16 @@ static void every_key_has_its_bounds(void **state)
 	} rows[] = {
 		{ "max_sandboxes", offsetof(struct settings, max_sandboxes),
 		  "1", "0", "2048", "2049", 1, 2048 },
+		{ "max_guarantee", offsetof(struct settings, max_guarantee),
+		  "4Ki", "4095", "1024Ti", "1025Ti", 4096, 1ull << 50 },
+		{ "memory_reserve", offsetof(struct settings, memory_reserve),
+		  "1", "0", "1024Ti", "1025Ti", 1, 1ull << 50 },
+		{ "create_rate", offsetof(struct settings, create_rate), "0",
+		  "-1", "1m", "1000001", 0, 1000000 },
+		{ "create_burst", offsetof(struct settings, create_burst), "1",
+		  "0", "1m", "1000001", 1, 1000000 },
+		{ "request_rate", offsetof(struct settings, request_rate), "0",
+		  "00", "1m", "1000001", 0, 1000000 },
 		{ "max_connections", offsetof(struct settings, max_connections),
 		  "1", "0", "4096", "4097", 1, 4096 },
 		{ "max_body", offsetof(struct settings, max_body), "1Ki",
@@ -151,9 +168,8 @@ static void a_message_names_file_line_and_what_is_allowed(void **state)
 		"o.conf: line 2: head_timeout = 0: expected a time from 1s to "
 		"10m");
 	refused("[osbd]\nmax_bodies = 1Mi\n",
-		"o.conf: line 2: unknown key 'max_bodies'; there are "
-		"max_sandboxes, max_connections, max_body, head_timeout, "
-		"body_timeout, idle_timeout, drain_timeout, log, access_log, cors_origin");
+		"o.conf: line 2: unknown key 'max_bodies'; osbd.conf(5) "
+		"has all");
 	refused("[osbd]\nlog = xml\n",
 		"o.conf: line 2: log = xml: expected text or json");
 	refused("[osbd]\naccess_log = true\n",
@@ -285,6 +301,33 @@ static void a_file_is_read_from_its_start_each_time(void **state)
 	assert_int_equal(settings_load(-1, "o.conf", &settings, NULL), -EBADF);
 }
 
+static void accounts_get_what_is_set(void **state)
+{
+	struct settings settings;
+	struct account_limits limits;
+	uint64_t memory;
+
+	(void)state;
+	assert_int_equal(parse("[osbd]\nmax_sandboxes = 7\ncreate_rate = 8\n"
+			       "create_burst = 9\nrequest_rate = 10\n"
+			       "max_guarantee = 1Gi\nmemory_reserve = 1Mi\n",
+			       &settings, NULL),
+			 0);
+	assert_int_equal(settings_accounts(&settings, false, &limits, NULL), 0);
+	assert_int_equal(limits.max_sandboxes, 7);
+	assert_int_equal(limits.create_rate, 8);
+	assert_int_equal(limits.create_burst, 9);
+	assert_int_equal(limits.request_rate, 10);
+	assert_int_equal(limits.max_guarantee, 1 << 30);
+	assert_int_equal(account_host_memory(1 << 20, &memory, NULL), 0);
+	assert_int_equal(limits.memory_bytes, memory);
+	/* Who is alone has nobody to be protected from. */
+	assert_int_equal(settings_accounts(&settings, true, &limits, NULL), 0);
+	assert_int_equal(limits.max_sandboxes, 7);
+	assert_int_equal(limits.create_rate, 0);
+	assert_int_equal(limits.request_rate, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +340,7 @@ int main(void)
 		cmocka_unit_test(a_key_that_stands_twice_is_refused),
 		cmocka_unit_test(a_line_is_never_taken_for_two),
 		cmocka_unit_test(a_nul_byte_hides_nothing),
+		cmocka_unit_test(accounts_get_what_is_set),
 		cmocka_unit_test(a_file_is_read_from_its_start_each_time),
 	};
 
