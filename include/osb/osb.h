@@ -103,6 +103,7 @@ struct osb_sandbox_info {
 	char state[32];
 	char image[128];
 	int64_t created_s;        /* Unix time; 0: unknown */
+	int64_t expires_s;        /* Unix time; 0: never */
 	struct osb_limits limits; /* as far as the server says */
 };
 
@@ -126,6 +127,13 @@ OSB_API int osb_sandbox_get(struct osb_client *client, const char *id,
 OSB_API int osb_sandbox_list(struct osb_client *client,
 			     struct osb_sandbox_info **ret_infos,
 			     size_t *ret_num, struct osb_error *err);
+
+/**
+ * osb_sandbox_renew() - let it end at another moment, sooner or later
+ * @expires_ms: Unix time, in milliseconds
+ */
+OSB_API int osb_sandbox_renew(struct osb_client *client, const char *id,
+			      int64_t expires_ms, struct osb_error *err);
 
 /** osb_sandbox_delete() - end it; nothing of it is left on return */
 OSB_API int osb_sandbox_delete(struct osb_client *client, const char *id,

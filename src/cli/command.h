@@ -24,6 +24,7 @@ struct command {
 
 extern const struct command command_run;
 extern const struct command command_ps;
+extern const struct command command_renew;
 extern const struct command command_rm;
 extern const struct command command_audit;
 extern const struct command command_serve;

@@ -37,21 +37,34 @@ static const struct option_table ps_table = {
 };
 
 /* The largest unit that leaves a number of two or three digits. */
+static void format_span(int64_t seconds, char ret_text[CELL_MAX])
+{
+	if (seconds < 120)
+		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "s",
+			       seconds > 0 ? seconds : 0);
+	else if (seconds < 2 * 3600)
+		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "m",
+			       seconds / 60);
+	else if (seconds < 2 * 86400)
+		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "h",
+			       seconds / 3600);
+	else
+		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "d",
+			       seconds / 86400);
+}
+
 static void format_age(int64_t created_s, char ret_text[CELL_MAX])
 {
-	int64_t age = (int64_t)time(NULL) - created_s;
+	(void)snprintf(ret_text, CELL_MAX, "-");
+	if (created_s)
+		format_span((int64_t)time(NULL) - created_s, ret_text);
+}
 
-	if (created_s == 0)
-		(void)snprintf(ret_text, CELL_MAX, "-");
-	else if (age < 120)
-		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "s",
-			       age > 0 ? age : 0);
-	else if (age < 2 * 3600)
-		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "m", age / 60);
-	else if (age < 2 * 86400)
-		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "h", age / 3600);
-	else
-		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "d", age / 86400);
+static void format_left(int64_t expires_s, char ret_text[CELL_MAX])
+{
+	(void)snprintf(ret_text, CELL_MAX, "-");
+	if (expires_s)
+		format_span(expires_s - (int64_t)time(NULL), ret_text);
 }
 
 /* Exact: the largest binary unit that divides it. */
@@ -82,23 +95,24 @@ static void format_cpus(uint32_t milli, char ret_text[CELL_MAX])
 static void print_table(const struct osb_sandbox_info *infos, size_t num)
 {
 	static const char format[] =
-		"%-32s  %-10s  %-10s  %5s  %8s  %5s  %6s  %8s\n";
-	char age[CELL_MAX], memory[CELL_MAX], cpus[CELL_MAX], pids[CELL_MAX],
-		disk[CELL_MAX];
+		"%-32s  %-10s  %-10s  %5s  %5s  %8s  %5s  %6s  %8s\n";
+	char age[CELL_MAX], left[CELL_MAX], memory[CELL_MAX], cpus[CELL_MAX],
+		pids[CELL_MAX], disk[CELL_MAX];
 
-	printf(format, "ID", "IMAGE", "STATE", "AGE", "MEMORY", "CPUS", "PIDS",
-	       "DISK");
+	printf(format, "ID", "IMAGE", "STATE", "AGE", "LEFT", "MEMORY", "CPUS",
+	       "PIDS", "DISK");
 	for (size_t i = 0; i < num; i++) {
 		const struct osb_sandbox_info *info = &infos[i];
 
 		format_age(info->created_s, age);
+		format_left(info->expires_s, left);
 		format_size(info->limits.memory_bytes, memory);
 		format_size(info->limits.disk_bytes, disk);
 		format_cpus(info->limits.cpu_milli, cpus);
 		(void)snprintf(pids, sizeof(pids), "%" PRIu64,
 			       info->limits.pids);
-		printf(format, info->id, info->image, info->state, age, memory,
-		       cpus, info->limits.pids ? pids : "-", disk);
+		printf(format, info->id, info->image, info->state, age, left,
+		       memory, cpus, info->limits.pids ? pids : "-", disk);
 	}
 }
 
@@ -127,6 +141,10 @@ static void print_json(const struct osb_sandbox_info *infos, size_t num)
 		jsonout_string(&out, info->state);
 		jsonout_key(&out, "created_s");
 		jsonout_u64(&out, (uint64_t)info->created_s);
+		if (info->expires_s) {
+			jsonout_key(&out, "expires_s");
+			jsonout_u64(&out, (uint64_t)info->expires_s);
+		}
 		jsonout_key(&out, "limits");
 		jsonout_open(&out, '{');
 		put_limit(&out, "memory_bytes", info->limits.memory_bytes);

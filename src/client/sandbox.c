@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/rfc3339.h"
 #include "base/units.h"
 #include "client/fail.h"
 #include "client/request.h"
@@ -150,14 +151,14 @@ static void limits_from_json(const json_t *object, struct osb_limits *ret)
 	(void)units_parse_cpus(client_json_str(object, "cpu"), &ret->cpu_milli);
 }
 
-/* "2026-01-31T12:00:00.123456Z"; the fraction doesn't matter here. */
+/* Unix time; 0: unknown. */
 static int64_t parse_time(const char *text)
 {
-	struct tm tm = { 0 };
+	int64_t us = 0;
 
-	if (!text || !strptime(text, "%Y-%m-%dT%H:%M:%S", &tm))
-		return 0;
-	return timegm(&tm);
+	if (text)
+		(void)rfc3339_parse(text, &us);
+	return us / 1000000;
 }
 
 static void info_from_json(const json_t *item, struct osb_sandbox_info *ret)
@@ -169,6 +170,7 @@ static void info_from_json(const json_t *item, struct osb_sandbox_info *ret)
 	client_copy(ret->image, sizeof(ret->image),
 		    client_json_str(json_object_get(item, "image"), "uri"));
 	ret->created_s = parse_time(client_json_str(item, "createdAt"));
+	ret->expires_s = parse_time(client_json_str(item, "expiresAt"));
 	limits_from_json(json_object_get(item, "resourceLimits"), &ret->limits);
 }
 
@@ -251,6 +253,32 @@ int osb_sandbox_list(struct osb_client *client,
 	*ret_infos = take_ptr(infos);
 	*ret_num = num;
 	return 0;
+}
+
+int osb_sandbox_renew(struct osb_client *client, const char *id,
+		      int64_t expires_ms, struct osb_error *err)
+{
+	time_t seconds = expires_ms / 1000;
+	char target[TARGET_MAX], text[64];
+	json_t *body auto_json = NULL;
+	struct tm tm;
+	size_t len;
+	int r;
+
+	r = target_of(id, target, err);
+	if (r < 0)
+		return r;
+	if (expires_ms < 0 || !gmtime_r(&seconds, &tm))
+		return client_fail_text(err, ERANGE, "no such time");
+	len = strlen(target);
+	(void)snprintf(target + len, sizeof(target) - len, "/renew-expiration");
+	len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(text + len, sizeof(text) - len, ".%03dZ",
+		       (int)(expires_ms % 1000));
+	body = json_pack("{s:s}", "expiresAt", text);
+	if (!body)
+		return client_fail(err, ENOMEM, "renew a sandbox");
+	return request_json(client, "POST", target, body, 200, NULL, err);
 }
 
 int osb_sandbox_delete(struct osb_client *client, const char *id,

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""osb ps lists this user's sandboxes, osb rm ends them."""
+"""osb ps lists this user's sandboxes, osb renew and osb rm end them."""
+
+import datetime
+import json
+import time
 
 
 def test_ps_lists_and_rm_removes(daemon):
@@ -54,3 +58,46 @@ def test_rm_of_a_running_one_ends_its_osb_with_137(daemon):
     out, err = process.communicate(timeout=5)
     assert process.returncode == 137, err
     assert err == b"osb: killed: the sandbox was removed\n"
+
+
+def left(daemon, box):
+    line = next(
+        line for line in daemon.osb("ps").out.splitlines() if box.id in line
+    )
+    return line.split()[4]
+
+
+def test_ps_shows_the_time_left_and_renew_changes_it(daemon):
+    api = daemon.api()
+    never, box = api.create(), api.create(timeout=600)
+    assert daemon.osb("ps").out.split()[3:5] == ["AGE", "LEFT"]
+    assert left(daemon, never) == "-"
+    assert left(daemon, box) in ("9m", "10m")
+    assert daemon.osb("renew", box.id[:8], "100s").code == 0
+    assert left(daemon, box) in ("98s", "99s", "100s")
+    shown = json.loads(daemon.osb("ps", "--json").out)
+    assert abs(shown[0]["expires_s"] - time.time() - 100) < 5
+    assert "expires_s" not in shown[1]
+    tomorrow = datetime.datetime.utcnow() + datetime.timedelta(days=1, minutes=1)
+    assert daemon.osb("renew", box.id, tomorrow.isoformat() + "Z").code == 0
+    assert left(daemon, box) == "24h"
+    assert daemon.osb("renew", box.id, "50ms").code == 0
+    time.sleep(0.2)
+    assert api.ids() == [never.id]
+    never.delete()
+
+
+def test_a_bad_renew_is_one_line(daemon):
+    box = daemon.api().create()
+    for args, want in [
+        ((box.id,), "expected osb renew ID TIME"),
+        ((box.id, "soon"), "renew 'soon': expected a positive time such as"),
+        ((box.id, "5m"), "the sandbox never expires"),
+        ((box.id, "2020-01-01T00:00:00Z"), "never expires"),
+        (("0" * 32, "5m"), "not found"),
+        (("xyz", "5m"), "renew 'xyz': expected a sandbox id"),
+    ]:
+        done = daemon.osb("renew", *args)
+        assert done.code == 125 and want in done.err, done
+        assert len(done.err.splitlines()) == 1
+    box.delete()
