@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * #syscalls  accept4 fcntl ioctl getsockname setsockopt
+ * #syscalls  accept4 fcntl ioctl
+ *
+ * Without what listen_open() needs, which is for before the filter is loaded.
  */
 
 #include "server/listen.h"

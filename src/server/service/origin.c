@@ -2,10 +2,7 @@
 
 #include "server/service/origin.h"
 
-#include <arpa/inet.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -14,38 +11,9 @@
 #include "server/conn.h"
 #include "server/reply.h"
 #include "server/server.h"
+#include "server/service/host.h"
 
 #define PREFLIGHT_AGE_S 600
-
-/* localhost, 127.0.0.0/8 or [::1], each with a port or without. */
-static bool is_loopback_host(const char *host)
-{
-	size_t len = strcspn(host, *host == '[' ? "]" : ":");
-	struct in6_addr addr6;
-	struct in_addr addr;
-	char name[INET6_ADDRSTRLEN];
-	const char *rest = host + len;
-	bool is_6 = *host == '[';
-
-	if (is_6) {
-		if (*rest++ != ']')
-			return false;
-		host++;
-		len--;
-	}
-	if (len >= sizeof(name) || (*rest && *rest != ':'))
-		return false;
-	memcpy(name, host, len);
-	name[len] = '\0';
-	if (*rest && rest[1 + strspn(rest + 1, "0123456789")] != '\0')
-		return false;
-	if (is_6)
-		return inet_pton(AF_INET6, name, &addr6) == 1 &&
-		       IN6_IS_ADDR_LOOPBACK(&addr6);
-	return strcasecmp(name, "localhost") == 0 ||
-	       (inet_pton(AF_INET, name, &addr) == 1 &&
-		ntohl(addr.s_addr) >> 24 == 127);
-}
 
 /* Without keys whoever reaches our port may use us: nobody by a page. */
 static bool is_open(const struct request *req)
@@ -109,7 +77,7 @@ int origin_check(struct request *req)
 			    in_origin);
 		return 1;
 	}
-	if (is_open(req) && !is_loopback_host(host ? host : "")) {
+	if (is_open(req) && !host_is_loopback(host ? host : "")) {
 		reply_error(req, 403, "AUTH::HOST_NOT_ALLOWED",
 			    "Host '%.100s': without API keys only localhost, "
 			    "127.0.0.0/8 and [::1] are served",
