@@ -80,7 +80,7 @@ struct store {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct ops queued, done;
-	bool stopping;
+	bool begun, stopping;
 	/* The thread's. */
 	pthread_t thread;
 	bool has_thread;
@@ -318,6 +318,10 @@ static void *thread_main(void *arg)
 	struct store *store = arg;
 	struct op *first;
 
+	(void)pthread_mutex_lock(&store->lock);
+	store->begun = true;
+	(void)pthread_cond_signal(&store->wake);
+	(void)pthread_mutex_unlock(&store->lock);
 	while ((first = take_batch(store))) {
 		commit_batch(store, first);
 		hand_back(store, first);
@@ -496,7 +500,11 @@ static int prepare(struct store *store, struct err *err)
 	return 0;
 }
 
-/* Signals are the loop's business. */
+/*
+ * Signals are the loop's business. What libc does before the thread's first
+ * line needs calls that it doesn't need afterwards: so it is waited for, before
+ * anybody loads a filter.
+ */
 static int start_thread(struct store *store)
 {
 	sigset_t all, old;
@@ -507,7 +515,13 @@ static int start_thread(struct store *store)
 	r = pthread_create(&store->thread, NULL, thread_main, store);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	store->has_thread = r == 0;
-	return -r;
+	if (r != 0)
+		return -r;
+	(void)pthread_mutex_lock(&store->lock);
+	while (!store->begun)
+		(void)pthread_cond_wait(&store->wake, &store->lock);
+	(void)pthread_mutex_unlock(&store->lock);
+	return 0;
 }
 
 static int watch_thread(struct store *store, const struct poller *poller)
