@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "http/head.h"
-#include "server/api.h"
+#include "server/api/api.h"
 #include "server/conn.h"
 #include "server/reply.h"
 

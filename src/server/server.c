@@ -29,7 +29,7 @@
 #include "base/err.h"
 #include "confine/confine.h"
 #include "sandbox/command.h"
-#include "server/api.h"
+#include "server/api/api.h"
 #include "server/conn.h"
 #include "server/run.h"
 #include "server/watch.h"

@@ -18,11 +18,11 @@
 #include "fuzz.h"
 #include "init/request.h"
 #include "sandbox/spec.h"
-#include "server/create_body.h"
+#include "server/api/create_body.h"
 #include "server/env.h"
-#include "server/file_spec.h"
+#include "server/api/file_spec.h"
 #include "server/json.h"
-#include "server/wish.h"
+#include "server/api/wish.h"
 
 static struct broker_create message;
 static struct request request;

@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 #include "fuzz.h"
-#include "server/file_reply.h"
-#include "server/range.h"
+#include "server/api/file_reply.h"
+#include "server/api/range.h"
 
 static void read_range(const char *text, struct range *ret_range)
 {

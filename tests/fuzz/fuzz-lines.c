@@ -9,7 +9,7 @@
  */
 
 #include "fuzz.h"
-#include "server/lines.h"
+#include "server/api/lines.h"
 
 #define STREAM_MAX (3 * LINES_MAX + 8192)
 #define PIECES_MAX 8192

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "fuzz.h"
-#include "server/multipart.h"
+#include "server/api/multipart.h"
 
 #define OUT_MAX (64u * 1024)
 

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "fuzz.h"
 #include "http/url.h"
-#include "server/list_query.h"
+#include "server/api/list_query.h"
 
 #define TEXT_MAX 4096
 

@@ -17,7 +17,7 @@
 #include "fuzz.h"
 #include "osb/osb.h"
 #include "server/run.h"
-#include "server/verdict.h"
+#include "server/api/verdict.h"
 
 #define ENDS(field) (strnlen((field), sizeof(field)) < sizeof(field))
 

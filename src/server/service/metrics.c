@@ -17,7 +17,7 @@
 #include "http/head.h"
 #include "http/write.h"
 #include "sandbox/sandbox.h"
-#include "server/api.h"
+#include "server/api/api.h"
 #include "server/conn.h"
 #include "server/reply.h"
 #include "server/run.h"

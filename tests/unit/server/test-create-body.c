@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "sandbox/spec.h"
-#include "server/create_body.h"
+#include "server/api/create_body.h"
 #include "server/json.h"
 
 #define GOOD "\"image\":{\"uri\":\"host\"},\"entrypoint\":[\"sleep\",\"9\"]"

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "server/lines.h"
+#include "server/api/lines.h"
 
 static char seen[2 * LINES_MAX];
 static size_t num_lines;

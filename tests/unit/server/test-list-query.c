@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "server/list_query.h"
+#include "server/api/list_query.h"
 
 /* "k=v;" for each filter of a query; or the code of its error. */
 static const char *filters(const char *raw)

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "sandbox/spec.h"
-#include "server/create_body.h"
+#include "server/api/create_body.h"
 #include "server/json.h"
 
 /* "k=v " for each pair of what a=1 b=2 becomes, in order; or the error. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "server/multipart.h"
+#include "server/api/multipart.h"
 
 #define TYPE "multipart/form-data; boundary=XX"
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "server/api/verdict.h"
 #include "server/json.h"
 #include "server/run.h"
-#include "server/verdict.h"
 
 /* The object, parsed again as a client would. */
 static json_t *put(const struct run_result *result)

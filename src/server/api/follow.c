@@ -12,7 +12,7 @@
  * Input from: programs: hostile.
  */
 
-#include "server/follow.h"
+#include "server/api/follow.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -23,13 +23,13 @@
 #include "sandbox/command.h"
 #include "sandbox/exec_log.h"
 #include "sandbox/sandbox.h"
+#include "server/api/event.h"
+#include "server/api/lines.h"
+#include "server/api/verdict.h"
 #include "server/conn.h"
-#include "server/event.h"
-#include "server/lines.h"
 #include "server/reply.h"
 #include "server/run.h"
 #include "server/server.h"
-#include "server/verdict.h"
 
 #define PING_MS 3000
 

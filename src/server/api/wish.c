@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "server/wish.h"
+#include "server/api/wish.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "server/verdict.h"
+#include "server/api/verdict.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "server/entrypoint.h"
+#include "server/api/entrypoint.h"
 
 #include <stdlib.h>
 
@@ -8,9 +8,9 @@
 #include "base/err.h"
 #include "sandbox/command.h"
 #include "sandbox/sandbox.h"
+#include "server/api/verdict.h"
 #include "server/env.h"
 #include "server/server.h"
-#include "server/verdict.h"
 
 struct entrypoint {
 	struct sandbox *sandbox; /* a reference */

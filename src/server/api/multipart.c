@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "server/multipart.h"
+#include "server/api/multipart.h"
 
 #include <errno.h>
 #include <string.h>

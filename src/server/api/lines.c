@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "server/lines.h"
+#include "server/api/lines.h"
 
 void lines_init(struct lines *lines, uint64_t pos)
 {

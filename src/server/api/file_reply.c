@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "server/file_reply.h"
+#include "server/api/file_reply.h"
 
 #include <string.h>
 
 #include "base/err.h"
-#include "server/range.h"
+#include "server/api/range.h"
 
 size_t file_reply_take(struct file_reply *reply, const uint8_t *data,
 		       size_t len)

@@ -30,14 +30,14 @@
 #include "http/write.h"
 #include "http/ws.h"
 #include "sandbox/sandbox.h"
-#include "server/api.h"
+#include "server/api/api.h"
+#include "server/api/verdict.h"
+#include "server/api/wish.h"
 #include "server/conn.h"
 #include "server/json.h"
 #include "server/reply.h"
 #include "server/run.h"
 #include "server/server.h"
-#include "server/verdict.h"
-#include "server/wish.h"
 
 #define CONTROL_MAX 16384 /* one of our text messages */
 #define PROGRAM_NAME_MAX 128

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "server/range.h"
+#include "server/api/range.h"
 
 #include <errno.h>
 #include <string.h>

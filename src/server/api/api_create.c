@@ -14,10 +14,10 @@
 
 #include "base/cleanup.h"
 #include "sandbox/sandbox.h"
-#include "server/api.h"
+#include "server/api/api.h"
+#include "server/api/create_body.h"
+#include "server/api/entrypoint.h"
 #include "server/conn.h"
-#include "server/create_body.h"
-#include "server/entrypoint.h"
 #include "server/json.h"
 #include "server/reply.h"
 #include "server/server.h"

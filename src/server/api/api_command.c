@@ -24,15 +24,15 @@
 #include "sandbox/command.h"
 #include "sandbox/exec_log.h"
 #include "sandbox/sandbox.h"
-#include "server/api.h"
+#include "server/api/api.h"
+#include "server/api/event.h"
+#include "server/api/follow.h"
+#include "server/api/verdict.h"
 #include "server/conn.h"
 #include "server/env.h"
-#include "server/event.h"
-#include "server/follow.h"
 #include "server/json.h"
 #include "server/reply.h"
 #include "server/server.h"
-#include "server/verdict.h"
 
 #define LOGS_MAX (8u * 1024 * 1024) /* of a log, in one answer */
 

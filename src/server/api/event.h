@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "server/api/lines.h"
 #include "server/json.h"
-#include "server/lines.h"
 
 #define EVENT_MAX (8u * LINES_MAX) /* a line with every byte escaped */
 

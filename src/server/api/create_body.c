@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "server/create_body.h"
+#include "server/api/create_body.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "server/file_spec.h"
+#include "server/api/file_spec.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "server/list_query.h"
+#include "server/api/list_query.h"
 
 #include <errno.h>
 #include <string.h>

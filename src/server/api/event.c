@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "server/event.h"
+#include "server/api/event.h"
 
 #include <time.h>
 
