@@ -197,6 +197,22 @@ static void on_end_kept(void *ctx, int r)
 		prune(sandbox);
 }
 
+static void count(const struct command *command)
+{
+	const struct sandbox *sandbox = command->sandbox;
+	struct store_usage usage = {
+		.execs_started = 1,
+		.cpu_us = command->result.cpu_us,
+		.last_used_us = command->finished_us,
+	};
+
+	memcpy(usage.domain, sandbox->domain, sizeof(usage.domain));
+	usage.output_bytes = exec_log_length(sandbox->all->logs_fd, sandbox->id,
+					     command->id);
+	sandbox->all->commands_output += usage.output_bytes;
+	(void)store_add_usage(sandbox->all->store, &usage, NULL, NULL, NULL);
+}
+
 static void end_command(struct command *command,
 			const struct command_result *result)
 {
@@ -208,8 +224,10 @@ static void end_command(struct command *command,
 	command->finished_us = realtime_us();
 	command->state = COMMAND_ENDING;
 	command_ref(command); /* until on_end_kept() */
-	if (command->sandbox)
+	if (store) {
 		make_record(command, &record);
+		count(command);
+	}
 	if (!store ||
 	    store_put_exec(store, &record, on_end_kept, command, NULL) < 0)
 		on_end_kept(command, store ? -ENOSPC : 0);
@@ -246,6 +264,8 @@ static void end_start(struct command *command)
 	}
 	if (command->state == COMMAND_STARTING)
 		command->state = COMMAND_RUNNING;
+	if (command->sandbox)
+		command->sandbox->all->commands_started++;
 	ops->started(command->ctx);
 }
 
@@ -570,6 +590,17 @@ void commands_drop(struct sandbox *sandbox)
 			end_lost(command);
 	}
 	exec_log_remove_all(sandbox->all->logs_fd, sandbox->id);
+}
+
+unsigned int commands_count(const struct sandboxes *all)
+{
+	unsigned int num = 0;
+
+	for (const struct sandbox *s = all->newest; s; s = s->older) {
+		for (const struct command *c = s->commands; c; c = c->next)
+			num += c->exec != NULL;
+	}
+	return num;
 }
 
 void commands_tick(struct sandboxes *all, uint64_t now_ms)

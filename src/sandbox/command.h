@@ -140,5 +140,8 @@ void commands_take_up(struct sandbox *sandbox);
 /** commands_drop() - their sandbox goes: end them, remove their logs */
 void commands_drop(struct sandbox *sandbox);
 
+/** commands_count() - that run now, of all sandboxes */
+unsigned int commands_count(const struct sandboxes *all);
+
 /** commands_tick() - about once a second: what is overdue */
 void commands_tick(struct sandboxes *all, uint64_t now_ms);

@@ -101,6 +101,18 @@ void exec_log_sweep(int dir_fd, bool (*is_there)(void *ctx, const char *name),
 	}
 }
 
+uint64_t exec_log_length(int dir_fd, const char *sandbox_id, const char *id)
+{
+	char name[NAME_LEN];
+	struct stat st;
+
+	name_of(sandbox_id, id, "", name);
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    st.st_size < 0)
+		return 0;
+	return (uint64_t)st.st_size;
+}
+
 int exec_log_open(int dir_fd, const char *sandbox_id, const char *id,
 		  struct exec_log *ret_log)
 {

@@ -54,6 +54,9 @@ void exec_log_remove_all(int dir_fd, const char *sandbox_id);
 void exec_log_sweep(int dir_fd, bool (*is_there)(void *ctx, const char *name),
 		    void *ctx);
 
+/** exec_log_length() - bytes in it, by name; 0 when it isn't there */
+uint64_t exec_log_length(int dir_fd, const char *sandbox_id, const char *id);
+
 /** exec_log_open() - from its start. Return: 0 or -errno. */
 int exec_log_open(int dir_fd, const char *sandbox_id, const char *id,
 		  struct exec_log *ret_log);

@@ -184,6 +184,22 @@ static void close_init(struct sandbox *sandbox)
 	init_link_close(init);
 }
 
+/* What nobody asked for, but the clock or the sandbox itself. */
+static void audit_by_itself(const struct sandbox *sandbox, const char *action)
+{
+	const struct store_audit record = {
+		.time_us = expiry_now_us(),
+		.domain = sandbox->domain,
+		.action = action,
+		.object = sandbox->id,
+		.outcome = "ok",
+	};
+
+	if (sandbox->all->store)
+		(void)store_audit(sandbox->all->store, &record, NULL, NULL,
+				  NULL);
+}
+
 static void on_due(void *ctx, struct deadline *due)
 {
 	struct sandbox *sandbox =
@@ -191,8 +207,10 @@ static void on_due(void *ctx, struct deadline *due)
 				   offsetof(struct sandbox, deadline));
 
 	(void)ctx;
-	if (sandbox_visible(sandbox, NULL))
-		sandbox_destroy(sandbox, NULL, NULL);
+	if (!sandbox_visible(sandbox, NULL))
+		return;
+	audit_by_itself(sandbox, "sandbox.expire");
+	sandbox_destroy(sandbox, NULL, NULL);
 }
 
 int sandboxes_init(struct sandboxes *all, const struct sandboxes_setup *setup)
@@ -459,6 +477,7 @@ static void on_kept(void *ctx, int r)
 /* In the state that it will have when its maker hears of it. */
 static void keep_new(struct sandbox *sandbox)
 {
+	struct store_usage usage = { .sandboxes_created = 1 };
 	struct store_sandbox record;
 	struct err err = ERR_NULL;
 
@@ -467,6 +486,9 @@ static void keep_new(struct sandbox *sandbox)
 	if (store_put_sandbox(sandbox->all->store, &record, on_kept, sandbox,
 			      &err) < 0)
 		(void)waited(sandbox, &err); /* the broker answers later */
+	memcpy(usage.domain, sandbox->domain, sizeof(usage.domain));
+	usage.last_used_us = sandbox->created_us;
+	(void)store_add_usage(sandbox->all->store, &usage, NULL, NULL, NULL);
 }
 
 int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
@@ -670,6 +692,7 @@ static void fail_sandbox(struct sandbox *sandbox, const char *why)
 
 	(void)snprintf(sandbox->message, sizeof(sandbox->message), "%s", why);
 	set_state(sandbox, SANDBOX_FAILED);
+	audit_by_itself(sandbox, "sandbox.end");
 	if (!is_kept(sandbox))
 		return;
 	keep_record(sandbox, &record);

@@ -80,11 +80,13 @@ struct sandbox {
 struct sandboxes {
 	const struct poller *poller;
 	struct broker_link *broker;
-	struct store *store;   /* NULL: nothing is kept */
-	int dir_fd;            /* of the init sockets */
-	int logs_fd;           /* directory of all logs */
-	unsigned int num;      /* records */
-	unsigned int num_live; /* not FAILED: what keeps us from leaving */
+	struct store *store; /* NULL: nothing is kept */
+	int dir_fd;          /* of the init sockets */
+	int logs_fd;         /* directory of all logs */
+	unsigned int num;    /* records */
+	uint64_t commands_started;
+	uint64_t commands_output; /* bytes, of those that ended */
+	unsigned int num_live;    /* not FAILED: what keeps us from leaving */
 	struct sandbox *newest, *oldest;
 	struct sandbox *bucket[SANDBOX_BUCKETS]; /* by id */
 	struct expiry expiry;

@@ -70,6 +70,7 @@ struct request {
 		       id alone is the permission */
 	char in_id[SANDBOX_ID_LEN + 1];   /* {id} of the path; "": too long */
 	char in_exec[SANDBOX_ID_LEN + 1]; /* {exec} likewise */
+	char made_id[SANDBOX_ID_LEN + 1]; /* of the sandbox that it made */
 	unsigned int port;                /* {port} of the path */
 	struct buf body;                  /* complete, unless ROUTE_STREAM */
 	const struct request_ops *ops;

@@ -13,6 +13,7 @@
 #include "server/conn.h"
 #include "server/json.h"
 #include "server/server.h"
+#include "server/service/audit.h"
 #include "server/service/log.h"
 #include "server/service/origin.h"
 
@@ -28,6 +29,7 @@ struct buf *reply_head(struct request *req, unsigned int status)
 	out = &req->conn->out;
 	req->replied = true;
 	req->status = status;
+	audit_answer(req, status);
 	http_put_status(out, status);
 	http_put_field(out, "X-Request-ID", req->id);
 	origin_put_fields(req, out);

@@ -21,6 +21,7 @@ struct route {
 				segment each */
 	unsigned int flags;
 	void (*handle)(struct request *req);
+	const char *audit; /* what it is in the audit log; NULL: not there */
 };
 
 /**

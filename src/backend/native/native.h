@@ -208,7 +208,6 @@ bool native_idle(struct native *native);
 void native_close_later(struct native *native);
 
 /* --- between the files of this folder --- */
-
 int run_plan(struct native *native, const struct plan *plan,
 	     const struct broker_create *spec, struct sandbox *sandbox,
 	     struct err *err);
@@ -223,7 +222,6 @@ int native_watch(struct native *native, struct sandbox *sandbox,
 int adopt_note(const struct native *native, const struct sandbox *sandbox,
 	       int cgroup_fd);
 void adopt_all(struct native *native);
-
 /* A block that is free, or whose holder is dead for good... */
 int lease_take(const struct native *native, struct domain *domain,
 	       struct err *err);
@@ -294,12 +292,9 @@ void cgroup_block_close(const struct cgroup_host *host, uint32_t block,
 			struct cgroup_block *cgroup);
 int cgroup_remove(int parent_fd, const char *name);
 
-/**
- * cgroup_find_mount() - where a hierarchy is mounted
- * @controller: NULL for v2
- */
+/* Where a hierarchy is mounted; @controller NULL: v2. */
 int cgroup_find_mount(FILE *mountinfo, const char *controller, char *buf,
 		      size_t size);
 
-/** cgroup_has_all() - does cgroup.controllers name all that we need? */
+/* Does cgroup.controllers name all that we need? */
 bool cgroup_has_all(const char *list);

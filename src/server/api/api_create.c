@@ -246,6 +246,7 @@ static void create(struct request *req, struct spec *spec, bool bound,
 	}
 	creation->sandbox = sandbox_ref(sandbox);
 	(void)take_ptr(creation);
+	memcpy(req->made_id, sandbox->id, sizeof(req->made_id));
 	if (bound)
 		sandbox->bound_to = req->conn;
 	/* A key that was promised and isn't kept makes two out of one. */

@@ -16,6 +16,7 @@
 #include "build_id.h"
 #include "http/head.h"
 #include "http/write.h"
+#include "sandbox/command.h"
 #include "sandbox/sandbox.h"
 #include "server/api/api.h"
 #include "server/conn.h"
@@ -25,6 +26,7 @@
 #include "server/service/log.h"
 
 #define TEXT_MAX (64u * 1024)
+#define METRICS_DOMAIN "key:metrics"
 
 static const char *const methods[] = {
 	"GET", "POST", "PUT", "PATCH", "DELETE", "other",
@@ -169,11 +171,13 @@ static void put_all(const struct server *server, struct buf *out)
 		metrics->connections);
 	put_requests(metrics, out);
 	put_durations(metrics, out);
-	put_one(out, "execs", "gauge", "Programs that run.", run_count(server));
+	put_one(out, "execs", "gauge", "Programs that run.",
+		run_count(server) + commands_count(&server->sandboxes));
 	put_one(out, "execs_total", "counter", "Programs started.",
-		metrics->execs);
+		metrics->execs + server->sandboxes.commands_started);
 	put_one(out, "output_bytes_total", "counter",
-		"Bytes of output read from programs.", metrics->output_bytes);
+		"Bytes of output of programs that were read, or kept.",
+		metrics->output_bytes + server->sandboxes.commands_output);
 	(void)getrusage(RUSAGE_SELF, &usage); /* can't fail */
 	put_one(out, "max_resident_bytes", "gauge",
 		"The most memory that osbd has had.",
@@ -185,6 +189,13 @@ void api_metrics(struct request *req)
 	struct buf body auto_clean(buf_deinit) = BUF_NULL;
 	struct buf *out;
 
+	/* The sums are about everybody, so no key of somebody's will do. */
+	if (req->server->keys.num > 0 &&
+	    strcmp(req->domain, METRICS_DOMAIN) != 0) {
+		reply_error(req, 403, "AUTH::NOT_ALLOWED",
+			    "only the key named 'metrics' may read these");
+		return;
+	}
 	buf_init(&body, TEXT_MAX);
 	put_all(req->server, &body);
 	out = reply_head(req, 200);
