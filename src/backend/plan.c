@@ -64,7 +64,7 @@ static int check_range(const char *name, uint64_t value, uint64_t min,
 		       name, value, min, max);
 }
 
-static int check_limits(const struct limits *in, struct err *err)
+int plan_check_limits(const struct limits *in, struct err *err)
 {
 	int r;
 
@@ -121,7 +121,7 @@ int plan_check_spec(const struct broker_create *in_spec, struct err *err)
 	    in_spec->life_ms > LIFE_MAX_MS ||
 	    in_spec->num_volumes > VOLUMES_MAX)
 		return err_set(err, ERR_INVALID, 0, "spec: unknown flags");
-	r = check_limits(&in_spec->limits, err);
+	r = plan_check_limits(&in_spec->limits, err);
 	for (uint32_t i = 0; r == 0 && i < in_spec->num_volumes; i++)
 		r = check_volume(&in_spec->volumes[i], err);
 	return r;

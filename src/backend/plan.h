@@ -82,6 +82,9 @@ struct plan_host {
 /** plan_check_spec() - is every field in its range? Names field and range. */
 int plan_check_spec(const struct broker_create *in_spec, struct err *err);
 
+/** plan_check_limits() - the same for limits alone */
+int plan_check_limits(const struct limits *in_limits, struct err *err);
+
 /**
  * plan_make() - all steps for a spec that plan_check_spec() passed
  * @spec: must outlive @ret_plan

@@ -9,6 +9,7 @@
  * answer but an entry in the table of sandboxes.
  */
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,6 +82,19 @@ static void answer_create(struct broker *broker, const void *in_msg)
 	answer(broker, in->tag, r < 0 ? &err : NULL);
 }
 
+static void answer_claim(struct broker *broker, const void *in_msg)
+{
+	const struct broker_claim *in = in_msg;
+	struct err err = ERR_NULL;
+	int r = -EINVAL;
+
+	if (strnlen(in->id, sizeof(in->id)) == SANDBOX_ID_LEN)
+		r = native_claim(&broker->native, in, &err);
+	else
+		(void)err_set(&err, ERR_INVALID, 0, "claim: bad id");
+	answer(broker, in->tag, r < 0 ? &err : NULL);
+}
+
 static struct waiter *waiter_alloc(struct broker *broker)
 {
 	for (unsigned int i = 0; i < ARRAY_SIZE(broker->waiters); i++) {
@@ -137,6 +151,8 @@ static const struct {
 	  take_give_up },
 	{ BROKER_CREATE, FRONT_READY | FRONT_ENDING,
 	  sizeof(struct broker_create), answer_create },
+	{ BROKER_CLAIM, FRONT_READY | FRONT_ENDING, sizeof(struct broker_claim),
+	  answer_claim },
 	{ BROKER_DESTROY, FRONT_READY | FRONT_ENDING,
 	  sizeof(struct broker_destroy), answer_destroy },
 	{ BROKER_LEAVE, FRONT_READY, sizeof(struct broker_hello),

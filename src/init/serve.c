@@ -157,11 +157,14 @@ static void acknowledge(struct init *init, const struct init_head *msg)
 
 static void set_life(struct init *init, const struct init_life *msg)
 {
+	const struct init_head lives = { .op = INIT_LIVES };
+
 	if (msg->left_ms > LIFE_MAX_MS)
 		return;
 	init->life_us = msg->left_ms ? now_us() + msg->left_ms * 1000 : 0;
 	/* Can't fail: a valid signal, or none. */
 	(void)prctl(PR_SET_PDEATHSIG, msg->keep ? 0 : SIGKILL, 0, 0, 0);
+	serve_must_send(init, &lives, sizeof(lives));
 }
 
 static void receive(struct init *init)

@@ -352,6 +352,19 @@ int broker_create(struct broker_link *link, const char *id, const char *domain,
 	return send_request(link, msg.tag, &msg, sizeof(msg), fn, ctx);
 }
 
+int broker_claim(struct broker_link *link, const char *id,
+		 const struct limits *limits, broker_answer_fn fn, void *ctx)
+{
+	struct broker_claim msg = {
+		.op = BROKER_CLAIM,
+		.tag = ++link->last_tag,
+		.limits = *limits,
+	};
+
+	memcpy(msg.id, id, SANDBOX_ID_LEN);
+	return send_request(link, msg.tag, &msg, sizeof(msg), fn, ctx);
+}
+
 int broker_destroy(struct broker_link *link, const char *id,
 		   broker_answer_fn fn, void *ctx)
 {

@@ -14,6 +14,7 @@
 #include "base/poller.h"
 
 struct broker_link;
+struct limits;
 struct err;
 struct spec;
 
@@ -56,6 +57,10 @@ int broker_give_up(int fd, const struct err *err);
 int broker_create(struct broker_link *link, const char *id, const char *domain,
 		  const struct spec *spec, uint64_t life_ms,
 		  broker_answer_fn fn, void *ctx);
+
+/** broker_claim() - memory and cpu of one that was made ahead */
+int broker_claim(struct broker_link *link, const char *id,
+		 const struct limits *limits, broker_answer_fn fn, void *ctx);
 
 /** broker_destroy() - answered when nothing of it is left */
 int broker_destroy(struct broker_link *link, const char *id,

@@ -429,7 +429,7 @@ static void keep_start(struct command *command)
 }
 
 static int ask_init(struct command *command, const struct command_spec *spec,
-		    int fds[static 2], struct err *err)
+		    const int fds[static 2], struct err *err)
 {
 	struct exec_spec exec = {
 		.flags = INIT_EXEC_LOG |

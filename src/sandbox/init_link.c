@@ -55,6 +55,8 @@ struct init_link {
 	struct exec *execs;
 	bool synced;           /* init has told what it knew before us */
 	struct init_life life; /* op 0: nothing waits to be sent */
+	init_life_fn life_fn;  /* who waits for an answer to it; or NULL */
+	void *life_ctx;
 	unsigned int num_acks; /* that wait to be sent */
 	uint32_t acks[ACKS_MAX];
 	bool dispatching; /* a callback may be running: don't free */
@@ -80,11 +82,21 @@ static struct exec *take_exec(struct init_link *link, struct exec **at)
 	return exec;
 }
 
+static void tell_life(struct init_link *link, int r)
+{
+	init_life_fn fn = link->life_fn;
+
+	link->life_fn = NULL;
+	if (fn)
+		fn(link->life_ctx, r);
+}
+
 static void break_link(struct init_link *link)
 {
 	link->poller->remove(link->watch);
 	link->watch = NULL;
 	close_fd(&link->fd);
+	tell_life(link, -EPIPE);
 	/* A callback may start or close things, so look anew each time. */
 	while (link->execs) {
 		struct exec *exec auto_free = take_exec(link, &link->execs);
@@ -237,6 +249,10 @@ static int take_message(struct init_link *link, union in_msg *msg, size_t len)
 		return take_exited(link, &msg->exited);
 	if (msg->op == INIT_GREW && len == sizeof(msg->head))
 		return take_grew(link, &msg->head);
+	if (msg->op == INIT_LIVES && len == sizeof(msg->head)) {
+		tell_life(link, 0);
+		return 0;
+	}
 	if (msg->op == INIT_SYNCED && len == sizeof(msg->head))
 		return take_synced(link);
 	return -EBADMSG;
@@ -511,10 +527,18 @@ void init_link_ack(struct init_link *link, uint32_t id)
 		wait_for_room(link);
 }
 
-void init_link_life(struct init_link *link, bool keep, uint64_t left_ms)
+void init_link_life(struct init_link *link, bool keep, uint64_t left_ms,
+		    init_life_fn fn, void *ctx)
 {
-	if (link->fd < 0)
+	if (link->fd < 0) {
+		if (fn)
+			fn(ctx, -EPIPE);
 		return;
+	}
+	if (fn) {
+		link->life_fn = fn;
+		link->life_ctx = ctx;
+	}
 	link->life = (struct init_life){
 		.op = INIT_LIFE,
 		.keep = keep,

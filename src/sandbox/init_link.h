@@ -104,9 +104,12 @@ void init_link_ack(struct init_link *link, uint32_t id);
  * @keep:    whether it outlives broker and osbd
  * @left_ms: from now; 0: for ever
  *
- * Sent now, or as soon as the socket takes it.
+ * Sent now, or as soon as the socket takes it. @fn (or NULL) is called once:
+ * when it holds, or, with an error, when the link breaks before.
  */
-void init_link_life(struct init_link *link, bool keep, uint64_t left_ms);
+typedef void (*init_life_fn)(void *ctx, int r);
+void init_link_life(struct init_link *link, bool keep, uint64_t left_ms,
+		    init_life_fn fn, void *ctx);
 
 /** exec_kill() - sent now, or as soon as the socket takes it; no answer */
 void exec_kill(struct exec *exec, enum init_kill_how how, int signal);

@@ -223,6 +223,7 @@ int sandboxes_init(struct sandboxes *all, const struct sandboxes_setup *setup)
 	all->store = setup->store;
 	all->dir_fd = setup->dir_fd;
 	all->logs_fd = setup->logs_fd;
+	pools_init(&all->pools, setup->poller, setup->broker, setup->dir_fd);
 	accounts_init(&all->accounts, setup->limits);
 	r = idem_init(&all->idem);
 	return r < 0 ? r
@@ -247,6 +248,7 @@ void sandboxes_deinit(struct sandboxes *all)
 		free_waiters(all->newest);
 		remove_record(all->newest);
 	}
+	pools_deinit(&all->pools);
 	expiry_deinit(&all->expiry);
 	accounts_deinit(&all->accounts);
 	idem_deinit(&all->idem);
@@ -428,6 +430,7 @@ static void free_key(struct sandbox *sandbox)
 
 static void end_create(struct sandbox *sandbox)
 {
+	struct sandboxes *all = sandbox->all;
 	struct err err = sandbox->wait_err;
 
 	if (!err.kind && sandbox->doomed)
@@ -450,6 +453,7 @@ static void end_create(struct sandbox *sandbox)
 		tell_created(sandbox, NULL);
 	}
 	sandbox_unref(sandbox);
+	pools_refill(&all->pools); /* while the client reads */
 }
 
 static void on_created(void *ctx, const struct err *err)
@@ -458,7 +462,7 @@ static void on_created(void *ctx, const struct err *err)
 
 	free(take_ptr(sandbox->spec.volumes)); /* the broker has them now */
 	sandbox->spec.num_volumes = 0;
-	sandbox->made = !err;
+	sandbox->made = !err || sandbox->pooled;
 	if (waited(sandbox, err))
 		end_create(sandbox);
 }
@@ -491,6 +495,53 @@ static void keep_new(struct sandbox *sandbox)
 	(void)store_add_usage(sandbox->all->store, &usage, NULL, NULL, NULL);
 }
 
+static void on_lives(void *ctx, int r)
+{
+	struct sandbox *sandbox = ctx;
+	struct err err = ERR_NULL;
+
+	if (r < 0)
+		(void)err_set(&err, ERR_UNAVAILABLE, -r,
+			      "the sandbox ended before it was used");
+	if (waited(sandbox, r < 0 ? &err : NULL))
+		end_create(sandbox);
+}
+
+/* One from the pool gets what is the asker's own. */
+static int claim(struct sandbox *sandbox)
+{
+	int r = broker_claim(sandbox->all->broker, sandbox->id,
+			     &sandbox->spec.limits, on_created, sandbox);
+
+	if (r < 0)
+		return r;
+	/* Who hears of it may rely on that it outlives the broker. */
+	sandbox->waits++;
+	init_link_life(sandbox->init, !sandbox->spec.ephemeral,
+		       life_ms(sandbox), on_lives, sandbox);
+	return 0;
+}
+
+static void forget_stranger(void *ctx, const struct err *err)
+{
+	(void)ctx;
+	(void)err;
+}
+
+static void drop_pooled(struct sandbox *sandbox)
+{
+	close_init(sandbox);
+	(void)broker_destroy(sandbox->all->broker, sandbox->id, forget_stranger,
+			     NULL);
+}
+
+static int make(struct sandbox *sandbox)
+{
+	return broker_create(sandbox->all->broker, sandbox->id, sandbox->domain,
+			     &sandbox->spec, life_ms(sandbox), on_created,
+			     sandbox);
+}
+
 int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
 		   broker_answer_fn fn, void *ctx, struct sandbox **ret_sandbox,
 		   struct err *err)
@@ -500,7 +551,10 @@ int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
 
 	if (all->num < SANDBOXES_MAX)
 		sandbox = calloc(1, sizeof(*sandbox));
-	if (!sandbox || new_id(sandbox->id) < 0) {
+	if (sandbox)
+		sandbox->pooled = pool_take(&all->pools, domain, spec,
+					    sandbox->id, &sandbox->init);
+	if (!sandbox || (!sandbox->pooled && new_id(sandbox->id) < 0)) {
 		free(sandbox);
 		spec_deinit(spec);
 		return err_set(err, ERR_QUOTA, 0,
@@ -523,10 +577,11 @@ int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
 	sandbox->waits = is_kept(sandbox) ? 2 : 1;
 	r = charge(sandbox);
 	if (r == 0)
-		r = broker_create(all->broker, sandbox->id, sandbox->domain,
-				  &sandbox->spec, life_ms(sandbox), on_created,
-				  sandbox);
+		r = sandbox->pooled ? claim(sandbox) : make(sandbox);
 	if (r < 0) {
+		/* Like any other that nobody was told of. */
+		if (sandbox->pooled)
+			drop_pooled(sandbox);
 		remove_record(sandbox);
 		sandbox_unref(sandbox);
 		return err_set(err, ERR_UNAVAILABLE, -r, "send to the broker");
@@ -607,7 +662,7 @@ int sandbox_set_expiry(struct sandbox *sandbox, int64_t expires_us,
 	/* Before anybody hears of it: it may be the last that we do. */
 	if (sandbox->state == SANDBOX_RUNNING && open_init(sandbox, err) == 0)
 		init_link_life(sandbox->init, is_kept(sandbox),
-			       life_ms(sandbox));
+			       life_ms(sandbox), NULL, NULL);
 	return 0;
 }
 
@@ -704,6 +759,8 @@ void sandboxes_gone(struct sandboxes *all, const char *id)
 {
 	struct sandbox *sandbox = find_any(all, id);
 
+	if (pools_gone(&all->pools, id))
+		return;
 	/* Else an answer is on its way, which says more. */
 	if (!sandbox || sandbox->state != SANDBOX_RUNNING)
 		return;
@@ -755,12 +812,6 @@ int sandboxes_load(struct sandboxes *all, struct err *err)
 	return r < 0 ? r : commands_load(all, err);
 }
 
-static void forget_stranger(void *ctx, const struct err *err)
-{
-	(void)ctx;
-	(void)err;
-}
-
 void sandboxes_there(struct sandboxes *all, const char *id)
 {
 	struct sandbox *sandbox = find_any(all, id);
@@ -797,7 +848,8 @@ void sandbox_unkeep(struct sandbox *sandbox)
 	sandbox->spec.ephemeral = true;
 	/* Else the next osbd ends it, which won't know it. */
 	if (open_init(sandbox, &err) == 0)
-		init_link_life(sandbox->init, false, life_ms(sandbox));
+		init_link_life(sandbox->init, false, life_ms(sandbox), NULL,
+			       NULL);
 }
 
 void sandboxes_release(struct sandboxes *all, const void *owner)

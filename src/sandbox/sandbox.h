@@ -27,6 +27,7 @@
 #include "sandbox/expiry.h"
 #include "sandbox/idempotency.h"
 #include "sandbox/init_link.h"
+#include "sandbox/pool.h"
 #include "sandbox/spec.h"
 
 #define SANDBOXES_MAX 2048
@@ -52,8 +53,9 @@ struct sandbox {
 	enum sandbox_state state;
 	bool doomed;  /* PENDING: to be destroyed as soon as it is created */
 	bool made;    /* the broker did */
+	bool pooled;  /* ... before it was asked for */
 	bool missing; /* loaded, and the broker hasn't named it (yet) */
-	unsigned int waits;  /* PENDING, STOPPING: for broker, store */
+	unsigned int waits;  /* PENDING, STOPPING: for broker, store, init */
 	struct err wait_err; /* what the first of them that failed said */
 	bool charged; /* to its domain's account: as long as it is visible */
 	char id[SANDBOX_ID_LEN + 1];
@@ -84,6 +86,7 @@ struct sandboxes {
 	int dir_fd;          /* of the init sockets */
 	int logs_fd;         /* directory of all logs */
 	unsigned int num;    /* records */
+	struct pools pools;
 	uint64_t commands_started;
 	uint64_t commands_output; /* bytes, of those that ended */
 	unsigned int num_live;    /* not FAILED: what keeps us from leaving */

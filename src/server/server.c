@@ -76,6 +76,11 @@ static void on_left(void *ctx, const struct err *err)
 
 static void leave(struct server *server)
 {
+	/* What waits for nobody goes first; the next tick tries again. */
+	if (pools_count(&server->sandboxes.pools) > 0) {
+		pools_drop(&server->sandboxes.pools);
+		return;
+	}
 	server->leaving = true;
 	listen_stop(server);
 	if (broker_leave(server->broker, on_left, server) < 0)
@@ -104,10 +109,12 @@ static void on_tick(uv_timer_t *timer)
 
 	conn_tick_all(server, now_ms);
 	commands_tick(&server->sandboxes, now_ms);
+	pools_tick(&server->sandboxes.pools);
 	run_tick(server, now_ms);
 	check_idle(server, now_ms);
 	/* Nobody here and nothing to wait for: let the machine sleep. */
 	if (is_idle(server) && server->idle_exit_ms == 0 &&
+	    pools_count(&server->sandboxes.pools) == 0 &&
 	    !server->other_build_seen)
 		(void)uv_timer_stop(timer);
 }
@@ -160,6 +167,13 @@ static void on_sandbox_there(void *ctx, const char *id)
 	sandboxes_there(&server->sandboxes, id);
 }
 
+static void set_pools(struct server *server)
+{
+	pools_set(&server->sandboxes.pools,
+		  (unsigned int)server->settings.pool_min,
+		  (unsigned int)server->settings.pool_max);
+}
+
 /* All or nothing: what holds is replaced once all of it is understood. */
 static int read_anew(struct server *server, int keys_fd, int config_fd,
 		     struct err *err)
@@ -179,6 +193,7 @@ static int read_anew(struct server *server, int keys_fd, int config_fd,
 	if (r < 0)
 		return r;
 	server->settings = *settings;
+	set_pools(server);
 	log_as_json(settings->log == SETTINGS_LOG_JSON);
 	if (keys.key) {
 		keys_deinit(&server->keys);
@@ -327,6 +342,7 @@ static int start(struct server *server, const struct server_options *options,
 	r = sandboxes_init(&server->sandboxes, &setup);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "keep sandboxes");
+	set_pools(server);
 	r = sandboxes_load(&server->sandboxes, err);
 	if (r < 0)
 		return r;

@@ -20,6 +20,7 @@ struct err;
 #define SETTINGS_FILE_MAX (64u * 1024)
 
 #define SETTINGS_ORIGINS_MAX 16
+#define SETTINGS_POOL_MAX 200
 #define SETTINGS_ORIGIN_MAX 127
 
 /* The broker waits a bit longer for osbd than this: END_MS of front.c. */
@@ -37,6 +38,8 @@ struct settings {
 	uint64_t create_rate;    /* of one domain, per second; 0: any */
 	uint64_t create_burst;
 	uint64_t request_rate; /* as create_rate */
+	uint64_t pool_min;     /* sandboxes ready ahead, of a template */
+	uint64_t pool_max;     /* 0: none */
 	uint64_t max_connections;
 	uint64_t max_body; /* of a request that isn't a stream */
 	uint64_t head_timeout_ms;

@@ -44,6 +44,7 @@ enum broker_op {
 	BROKER_HELLO = 2,    /* first message, once: struct broker_hello */
 	BROKER_CREATE = 4,   /* struct broker_create */
 	BROKER_DESTROY = 6,  /* struct broker_destroy */
+	BROKER_CLAIM = 12,   /* struct broker_claim */
 	BROKER_LEAVE = 8,    /* osbd is idle and exits: struct broker_hello */
 	BROKER_GIVE_UP = 10, /* instead of HELLO: struct broker_give_up */
 	BROKER_ANSWER = 1,   /* struct broker_answer, for all of the above */
@@ -96,6 +97,14 @@ struct broker_create {
 	uint32_t flags;   /* enum create_flag */
 	uint32_t num_volumes;
 	struct broker_volume volumes[VOLUMES_MAX];
+};
+
+/* One that was made ahead gets the limits of who takes it. */
+struct broker_claim {
+	uint32_t op;
+	uint32_t tag;
+	char id[SANDBOX_ID_LEN + 1];
+	struct limits limits; /* of these memory and cpu count, no others */
 };
 
 struct broker_destroy {

@@ -42,6 +42,7 @@ enum init_op {
 	INIT_EXITED = 5,  /* struct init_exited: the last word on an exec */
 	INIT_GREW = 7,    /* struct init_head: its log has become longer */
 	INIT_SYNCED = 9,  /* struct init_head, no exec: all was told */
+	INIT_LIVES = 11,  /* struct init_head, no exec: answers INIT_LIFE */
 };
 
 enum init_exec_flag {

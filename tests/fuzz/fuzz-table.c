@@ -73,6 +73,16 @@ void native_each(const struct native *native, native_gone_fn fn, void *arg)
 	}
 }
 
+int native_claim(struct native *native, const struct broker_claim *in_claim,
+		 struct err *err)
+{
+	unsigned int i = find_id(in_claim->id);
+
+	(void)native;
+	CHECK(tested.front.state == FRONT_READY);
+	return i < IDS && live[i] ? 0 : err_set(err, ERR_NOT_FOUND, 0, "none");
+}
+
 int native_destroy(struct native *native, const char *id, struct err *err)
 {
 	unsigned int i = find_id(id);

@@ -310,6 +310,20 @@ int native_create(struct native *native, const struct broker_create *spec,
 	return 0;
 }
 
+int native_claim(struct native *native, const struct broker_claim *in_claim,
+		 struct err *err)
+{
+	struct sandbox *sandbox = find(native, in_claim->id);
+	int r = plan_check_limits(&in_claim->limits, err);
+
+	if (r < 0)
+		return r;
+	if (!sandbox || sandbox->state != SANDBOX_RUNNING)
+		return err_set(err, ERR_NOT_FOUND, 0, "no sandbox '%.32s'",
+			       in_claim->id);
+	return run_limits(native, &in_claim->limits, sandbox, err);
+}
+
 static void kill_sandbox(struct sandbox *sandbox)
 {
 	sandbox->state = SANDBOX_DYING;

@@ -191,6 +191,10 @@ void native_close(struct native *native);
 int native_create(struct native *native, const struct broker_create *spec,
 		  struct err *err);
 
+/** native_claim() - other limits of memory and cpu, while nothing runs in it */
+int native_claim(struct native *native, const struct broker_claim *in_claim,
+		 struct err *err);
+
 /** native_destroy() - kill it; native_reap() reports when it has gone */
 int native_destroy(struct native *native, const char *id, struct err *err);
 
@@ -211,6 +215,8 @@ void native_close_later(struct native *native);
 int run_plan(struct native *native, const struct plan *plan,
 	     const struct broker_create *spec, struct sandbox *sandbox,
 	     struct err *err);
+int run_limits(struct native *native, const struct limits *limits,
+	       struct sandbox *sandbox, struct err *err);
 int child_open(const struct native *native, pid_t in_pid, int cgroup_fd,
 	       int *ret_pidfd);
 void child_reap_others(struct native *native);

@@ -477,6 +477,26 @@ static int (*const steps[])(struct run *, const struct plan_op *,
 };
 _Static_assert(ARRAY_SIZE(steps) == PLAN_NUM_KINDS, "a step per kind");
 
+int run_limits(struct native *native, const struct limits *limits,
+	       struct sandbox *sandbox, struct err *err)
+{
+	struct run run = {
+		.native = native,
+		.domain = &native->domains[sandbox->domain],
+		.sandbox = sandbox,
+	};
+	struct plan plan = { .num = 0 };
+	int r = 0;
+
+	plan_cgroups_limit(&plan, native->cgroup.unified, limits);
+	for (unsigned int i = 0; r == 0 && i < plan.num; i++) {
+		if (plan.ops[i].kind == PLAN_CGROUP_LIMIT &&
+		    strcmp(plan.ops[i].file, "pids.max") != 0)
+			r = run_cgroup_limit(&run, &plan.ops[i], err);
+	}
+	return r;
+}
+
 /* Ends what a failed run has begun; the caller removes the directories. */
 static void undo(struct run *run)
 {

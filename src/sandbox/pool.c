@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "sandbox/pool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/ranges.h"
+#include "sandbox/broker_link.h"
+#include "sandbox/init_link.h"
+#include "sandbox/spec.h"
+
+/* A template that nobody has asked for so long isn't worth its minimum. */
+#define FORGET_MS (10u * 60 * 1000)
+
+static uint64_t monotonic_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* can't fail: valid clock */
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+void pools_init(struct pools *pools, const struct poller *poller,
+		struct broker_link *broker, int dir_fd)
+{
+	memset(pools, 0, sizeof(*pools));
+	pools->poller = poller;
+	pools->broker = broker;
+	pools->dir_fd = dir_fd;
+}
+
+void pools_set(struct pools *pools, unsigned int min, unsigned int max)
+{
+	pools->min = min < max ? min : max;
+	pools->max = max;
+}
+
+/* What a sandbox must be made like to serve @spec. */
+static struct limits template_limits(const struct spec *spec)
+{
+	struct limits limits = spec->limits;
+
+	limits.memory_bytes = LIMITS_MAX_BYTES;
+	limits.cpu_milli = (limits.cpu_milli + 999) / 1000 * 1000;
+	return limits;
+}
+
+static bool same_limits(const struct limits *a, const struct limits *b)
+{
+	return a->disk_bytes == b->disk_bytes && a->shm_bytes == b->shm_bytes &&
+	       a->inodes == b->inodes && a->cpu_milli == b->cpu_milli &&
+	       a->pids == b->pids && a->nofile == b->nofile;
+}
+
+/* With volumes it is its asker's alone; a disk is made in its own size. */
+static bool can_be_pooled(const struct spec *spec)
+{
+	return spec->num_volumes == 0 &&
+	       spec->limits.disk_bytes <= spec->limits.memory_bytes / 2;
+}
+
+static struct pool_template *find(struct pools *pools, const char *domain,
+				  const struct spec *spec)
+{
+	const struct limits limits = template_limits(spec);
+
+	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
+		struct pool_template *t = &pools->template[i];
+
+		if (t->used && strcmp(t->domain, domain) == 0 &&
+		    strcmp(t->image, spec->image) == 0 &&
+		    same_limits(&t->limits, &limits))
+			return t;
+	}
+	return NULL;
+}
+
+/* NULL when all are in use: the next second may bring one. */
+static struct pool_template *learn(struct pools *pools, const char *domain,
+				   const struct spec *spec)
+{
+	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
+		struct pool_template *t = &pools->template[i];
+
+		if (t->used)
+			continue;
+		memset(t, 0, sizeof(*t));
+		t->used = true;
+		memcpy(t->domain, domain, strnlen(domain, DOMAIN_NAME_MAX));
+		memcpy(t->image, spec->image, sizeof(t->image));
+		t->limits = template_limits(spec);
+		return t;
+	}
+	return NULL;
+}
+
+/* The window moves on to now. */
+static void shift(struct pool_template *t, uint64_t now_ms)
+{
+	uint64_t second = now_ms / 1000;
+
+	while (t->second < second) {
+		if (second - t->second > POOL_WINDOW_S)
+			t->second = second - POOL_WINDOW_S;
+		memmove(t->taken + 1, t->taken,
+			sizeof(t->taken) - sizeof(t->taken[0]));
+		t->taken[0] = 0;
+		t->second++;
+	}
+}
+
+static void set_target(const struct pools *pools, struct pool_template *t,
+		       uint64_t now_ms)
+{
+	unsigned int sum = 0;
+
+	shift(t, now_ms);
+	for (unsigned int i = 0; i < POOL_WINDOW_S; i++)
+		sum += t->taken[i];
+	if (sum < pools->min && now_ms - t->taken_ms < FORGET_MS)
+		sum = pools->min;
+	t->target = sum < pools->max ? sum : pools->max;
+}
+
+bool pool_take(struct pools *pools, const char *domain, const struct spec *spec,
+	       char ret_id[SANDBOX_ID_LEN + 1], struct init_link **ret_init)
+{
+	uint64_t now_ms = monotonic_ms();
+	struct pool_template *t;
+	struct pooled *pooled auto_free = NULL;
+
+	if (pools->max == 0 || !can_be_pooled(spec))
+		return false;
+	t = find(pools, domain, spec);
+	if (!t)
+		t = learn(pools, domain, spec);
+	if (!t)
+		return false;
+	shift(t, now_ms);
+	t->taken[0]++;
+	t->taken_ms = now_ms;
+	set_target(pools, t, now_ms);
+	pooled = t->ready;
+	if (!pooled)
+		return false;
+	t->ready = pooled->next;
+	t->num--;
+	memcpy(ret_id, pooled->id, sizeof(pooled->id));
+	*ret_init = take_ptr(pooled->init);
+	return true;
+}
+
+static void on_ended(void *ctx, const struct err *err)
+{
+	struct pools *pools = ctx;
+
+	(void)err; /* one that is gone already is what we want */
+	pools->num_ending--;
+}
+
+/* Not in its template's list any more. */
+static void end(struct pools *pools, struct pooled *pooled)
+{
+	init_link_close(take_ptr(pooled->init));
+	if (broker_destroy(pools->broker, pooled->id, on_ended, pools) == 0)
+		pools->num_ending++;
+	free(pooled);
+}
+
+static void on_made(void *ctx, const struct err *err)
+{
+	struct pooled *pooled auto_free = ctx;
+	struct pools *pools = pooled->pools;
+	struct pool_template *t = pooled->of;
+
+	pools->num_making--;
+	t->num--;
+	/* No room, or the domain's block is full: a later tick tries again. */
+	if (err) {
+		t->target = t->num;
+		return;
+	}
+	if (t->num >= t->target ||
+	    init_link_open(pools->poller, pools->dir_fd, pooled->id,
+			   &pooled->init, NULL) < 0) {
+		end(pools, take_ptr(pooled));
+		return;
+	}
+	pooled->next = t->ready;
+	t->ready = pooled;
+	t->num++;
+	(void)take_ptr(pooled);
+	pools_refill(pools);
+}
+
+static void make(struct pools *pools, struct pool_template *t)
+{
+	struct pooled *pooled auto_free = calloc(1, sizeof(*pooled));
+	uint8_t random[SANDBOX_ID_LEN / 2];
+	struct spec spec;
+
+	if (!pooled ||
+	    getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return;
+	for (unsigned int i = 0; i < sizeof(random); i++)
+		(void)snprintf(pooled->id + 2 * i, 3, "%02x", random[i]);
+	pooled->pools = pools;
+	pooled->of = t;
+	spec_init(&spec);
+	memcpy(spec.image, t->image, sizeof(spec.image));
+	spec.limits = t->limits;
+	spec.ephemeral = true;
+	if (broker_create(pools->broker, pooled->id, t->domain, &spec, 0,
+			  on_made, pooled) == 0) {
+		pools->num_making++;
+		t->num++;
+		(void)take_ptr(pooled);
+	}
+	spec_deinit(&spec);
+}
+
+void pools_refill(struct pools *pools)
+{
+	/* One at a time: who asks now has to wait for it. */
+	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
+		struct pool_template *t = &pools->template[i];
+
+		if (pools->num_making > 0)
+			return;
+		if (t->used && t->num < t->target)
+			make(pools, t);
+	}
+}
+
+bool pools_gone(struct pools *pools, const char *id)
+{
+	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
+		struct pool_template *t = &pools->template[i];
+
+		for (struct pooled **at = &t->ready; *at; at = &(*at)->next) {
+			struct pooled *pooled = *at;
+
+			if (strcmp(pooled->id, id) != 0)
+				continue;
+			*at = pooled->next;
+			t->num--;
+			init_link_close(pooled->init);
+			free(pooled);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void shrink(struct pools *pools, struct pool_template *t)
+{
+	while (t->ready && t->num > t->target) {
+		struct pooled *pooled = t->ready;
+
+		t->ready = pooled->next;
+		t->num--;
+		end(pools, pooled);
+	}
+}
+
+void pools_tick(struct pools *pools)
+{
+	uint64_t now_ms = monotonic_ms();
+
+	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
+		struct pool_template *t = &pools->template[i];
+
+		if (!t->used)
+			continue;
+		set_target(pools, t, now_ms);
+		shrink(pools, t);
+		t->used = t->num > 0 || t->target > 0;
+	}
+	pools_refill(pools);
+}
+
+void pools_drop(struct pools *pools)
+{
+	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
+		struct pool_template *t = &pools->template[i];
+
+		t->target = 0;
+		t->taken_ms = 0;
+		memset(t->taken, 0, sizeof(t->taken));
+		shrink(pools, t);
+	}
+}
+
+unsigned int pools_count(const struct pools *pools)
+{
+	unsigned int num = pools->num_ending;
+
+	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++)
+		num += pools->template[i].num;
+	return num;
+}
+
+void pools_deinit(struct pools *pools)
+{
+	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
+		struct pool_template *t = &pools->template[i];
+
+		while (t->ready) {
+			struct pooled *pooled = t->ready;
+
+			t->ready = pooled->next;
+			init_link_close(pooled->init);
+			free(pooled);
+		}
+	}
+}
