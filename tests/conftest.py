@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 
 import leaks  # noqa: E402
+import orphans  # noqa: E402
 import osb  # noqa: E402
 
 LONG = os.environ.get("OSB_TEST_LONG") == "1"
@@ -24,6 +25,7 @@ def pytest_configure(config):
     missing = [n for n in osb.BINARIES if not (osb.BUILD / n).exists()]
     if missing:
         pytest.exit(f"not in {osb.BUILD}: {' '.join(missing)}; run make", 2)
+    orphans.adopt()
 
 
 @pytest.fixture(scope="session")

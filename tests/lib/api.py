@@ -105,6 +105,52 @@ class Sandbox:
         body["command"] = command
         return self.api.stream("POST", self.proxy("/command"), body)
 
+    def start(self, command, **body):
+        """POST /command in the background; its id."""
+        events = self.command(command, background=True, **body)
+        kinds = [event["type"] for event in events]
+        assert kinds == ["init", "execution_complete"], events
+        return events[0]["text"]
+
+    def status(self, command_id):
+        reply = self.api.get(self.proxy(f"/command/status/{command_id}"))
+        assert reply.status == 200, reply
+        return reply.json()
+
+    def wait_ended(self, command_id, seconds=10):
+        """Its status, once it has ended."""
+        end = time.monotonic() + seconds
+        while (status := self.status(command_id))["running"]:
+            assert time.monotonic() < end, f"it runs on: {status}"
+            time.sleep(0.02)
+        return status
+
+    def logs(self, command_id, cursor=0):
+        """What is in its log from there on, and where that ends."""
+        path = self.proxy(f"/command/{command_id}/logs?cursor={cursor}")
+        reply = self.api.get(path)
+        assert reply.status == 200, reply
+        return reply.body, int(reply.headers["EXECD-COMMANDS-TAIL-CURSOR"])
+
+    def log(self, command_id):
+        """All that is in its log, piece by piece."""
+        whole, cursor = b"", 0
+        while True:
+            piece, cursor = self.logs(command_id, cursor)
+            if not piece:
+                return whole
+            whole += piece
+            assert cursor == len(whole)
+
+    def follow(self, command_id, start=None):
+        """GET /command/ID/events, from the offsets STDOUT, STDERR."""
+        query = "" if start is None else f"?from={start[0]},{start[1]}"
+        path = self.proxy(f"/command/{command_id}/events{query}")
+        return self.api.stream("GET", path)
+
+    def forget(self, command_id):
+        return self.api.request("DELETE", self.proxy(f"/command/{command_id}"))
+
     def upload(self, *files):
         """POST /files/upload; files are (metadata, content) pairs."""
         boundary = "----------------osbtest"

@@ -13,6 +13,7 @@ import os
 import pathlib
 import time
 
+import orphans
 import osb
 import procs
 
@@ -25,9 +26,15 @@ GONE_SECONDS = 5.0
 # starts, unless sandboxes that aren't ours come and go on this host.
 CGROUP_PARENTS = [osb.CGROUP_PARENT]
 FILES = ["/dev/shm/osb*"]
-if os.environ.get("OSB_TEST_SHARED_HOST") != "1":
+SHARED = os.environ.get("OSB_TEST_SHARED_HOST") == "1"
+if not SHARED:
     CGROUP_PARENTS.append("opensandbox")
     FILES += ["/tmp/osb*", "/tmp/opensandbox*"]
+
+
+def pids():
+    """All on this host, or those below us: orphans.adopt() loses none."""
+    return procs.descendants(os.getpid()) if SHARED else procs.all_pids()
 
 
 def mounts(pid="self"):
@@ -59,7 +66,7 @@ def cgroups():
 def namespaces(daemon_pids):
     """How many namespaces of each kind exist, as far as /proc shows them."""
     seen = collections.defaultdict(set)
-    for pid in procs.all_pids():
+    for pid in pids():
         if not procs.is_alive(pid):
             continue
         for kind, target in procs.links(pid, "ns").items():
@@ -77,7 +84,7 @@ def processes():
     """Ours by name, and everything that isn't in our pid namespace."""
     own = os.readlink("/proc/self/ns/pid")
     found = []
-    for pid in procs.all_pids():
+    for pid in pids():
         name = procs.comm(pid)
         is_zombie = procs.state(pid) == "Z"
         if is_zombie and procs.parent(pid) == 1:
@@ -115,7 +122,8 @@ def files(daemon):
 
 
 def snapshot(daemon):
-    pids = daemon.pids()
+    orphans.reap()
+    of_daemon = daemon.pids()
     loops = [f"loop device {path}" for path in glob.glob("/dev/loop[0-9]*")]
     counts = collections.Counter()
     for thing in (
@@ -127,8 +135,8 @@ def snapshot(daemon):
         + loops
     ):
         counts[thing] += 1
-    counts.update(namespaces(pids))
-    for pid in pids:
+    counts.update(namespaces(of_daemon))
+    for pid in of_daemon:
         counts.update(descriptors(pid))
     return counts
 

@@ -6,6 +6,7 @@
 """
 
 import contextlib
+import glob
 import json
 import os
 import pathlib
@@ -166,7 +167,7 @@ class Service:
         with os.fdopen(ready, "rb") as pipe:
             answer = pipe.read()  # to its end: the broker closes it
         if answer != b"ready\n":
-            self.stop()
+            self._remove()
             raise RuntimeError(f"no broker: {answer!r}\n{self.log()}")
 
     def _files(self):
@@ -226,6 +227,9 @@ class Service:
 
     def stop(self, sig=signal.SIGTERM):
         """End it as a service manager would: within 5 seconds."""
+        if self.has_left():
+            self.args = [arg for arg in self.args if arg != "--keep"]
+            self._spawn()
         if self.process and self.process.poll() is None:
             self.process.send_signal(sig)
             try:
@@ -234,6 +238,20 @@ class Service:
                 self.process.kill()
                 self.process.wait()
                 raise AssertionError("osb-broker ignored SIGTERM for 6 s")
+        self._remove()
+
+    def has_left(self):
+        """Has it ended in a way that leaves sandboxes to the next one?"""
+        return bool(
+            self.process
+            and self.process.poll() is not None
+            and glob.glob(f"{self.run_dir}/s/*.sock")
+        )
+
+    def _remove(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
         if self.home:
             log = self.log()
             shutil.rmtree(self.home, ignore_errors=True)
@@ -243,6 +261,18 @@ class Service:
         """Start the broker again in the same place, after it has died."""
         self.process.wait(timeout=6)
         self._spawn()
+
+    def kill(self, *names):
+        """SIGKILL to the "osbd", the "broker" or both, which are waited for."""
+        names = names or ("broker",)
+        osbd = self.osbd() if "osbd" in names else 0
+        if "broker" in names:
+            os.kill(self.pid, signal.SIGKILL)
+        if osbd:
+            os.kill(osbd, signal.SIGKILL)
+            procs.wait_for(lambda: not procs.is_alive(osbd), 5, "osbd is dead")
+        if "broker" in names:
+            self.process.wait(timeout=6)
 
     def __enter__(self):
         return self.start()

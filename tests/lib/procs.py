@@ -46,6 +46,13 @@ def parent(pid):
     return int(status(pid).get("PPid", "0"))
 
 
+def children(pid):
+    found = []
+    for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        found += read(pid, f"task/{thread.name}/children").split()
+    return [int(one) for one in found]
+
+
 def descendants(pid):
     """All children, grandchildren ... of a process."""
     children = {}
