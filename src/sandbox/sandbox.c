@@ -449,7 +449,8 @@ static void end_create(struct sandbox *sandbox)
 		start_destroy(sandbox);
 		tell_created(sandbox, &err);
 	} else {
-		set_state(sandbox, SANDBOX_RUNNING);
+		/* Since it was asked for: so it is written down already. */
+		sandbox->state = SANDBOX_RUNNING;
 		tell_created(sandbox, NULL);
 	}
 	sandbox_unref(sandbox);

@@ -16,7 +16,7 @@
  *   empty            a message of no bytes
  *   half, close      of the channel
  *   grab NAME ARG    see grab.c: "could", or an error's name
- *   filter           load the filter that an honest osbd serves behind
+ *   filter           go behind the walls that an honest osbd serves behind
  *   exit, die        leave, or kill -9 of itself
  */
 
@@ -214,7 +214,11 @@ static struct sock_filter osbd_filter[] = {
 
 static void do_filter(void)
 {
-	say_errno(seccomp_load(osbd_filter, ARRAY_SIZE(osbd_filter)), "done");
+	int r = confine_files(OSBD_FD_STATE);
+
+	if (r == 0)
+		r = seccomp_load(osbd_filter, ARRAY_SIZE(osbd_filter));
+	say_errno(r, "done");
 }
 
 static void do_name(char *words)

@@ -168,7 +168,8 @@ def test_pairs_that_overflow_are_refused(taken_over):
             {"memory": 4 << 20, "disk": (2 << 20) + 1},
             {"memory": 1 << 63, "disk": 1 << 62},
             {"pids": U32},
-            {"flags": 1},
+            {"flags": 2},
+            {"flags": U32},
             {"volumes": 9},
             {"volumes": U32},
         ):

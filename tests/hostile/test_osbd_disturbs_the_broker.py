@@ -153,13 +153,17 @@ def test_who_was_let_go_would_stay(taken_over):
     assert not service.left(3)
 
 
-def test_one_that_dies_in_the_middle_takes_its_sandboxes_along(taken_over):
+def test_one_that_dies_in_the_middle_leaves_its_sandboxes_to_the_next(taken_over):
     service, osbd = taken_over()
     with hostile.unharmed(service):
         assert osbd.ask("create", id=ID).good
-        assert osbd.send("create", id=osbd.new_id()) == "sent"
+        other = osbd.new_id()
+        assert osbd.send("create", id=other) == "sent"
         assert osbd.do("die") == "gone"
         assert_serves_again(service, osbd)
+        assert not osbd.ask("create", id=ID).good, "the id is still in use"
+        for left in (ID, other):
+            assert osbd.ask("destroy", id=left).good
         procs.wait_for(lambda: service.inits() == [], 2, "they end")
         assert osbd.ask("create", id=ID).good, "the id is free again"
         assert osbd.ask("destroy", id=ID).good

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brokers lease id blocks under a lock; what a crashed one held is taken over,
-and what it left is ended first."""
-
-import os
-import signal
+"""Brokers lease id blocks under a lock. What a killed one held is kept for its
+successor while sandboxes run in it; else it is taken over, and what is left is
+ended first."""
 
 import pytest
 
@@ -77,27 +75,77 @@ def test_a_block_that_is_kept_for_nothing_is_given_back(service):
         box.delete()
 
 
-@pytest.mark.parametrize("parents", ["one", "two"])
-def test_the_lease_of_a_killed_broker_is_taken_over(
-    service, other_parent, parents
-):
+def killed_with(service, other_parent, parents, make):
+    """A broker that was killed while block 0 was its; and another, which has
+    block 1 and wants both. make(api) makes the first one's sandbox."""
     config = BLOCKS
     if parents == "two":
         config += f"cgroup_parent = {other_parent}\n"
     first = service("--private", config=config)
     second = service(keys=KEYS, config=BLOCKS)
-    _, _, left = sleeping(first.api(), "300.092")
-    assert block_of(left) == 0
+    make(first.api())
+    assert block_of(attack.host_pid_of("300.092")) == 0
     sleeping(second.api(key="key-a"), "300.093")
+    first.kill()
+    return first, second
 
-    # Its orphans must be gone before their ids are another's.
-    os.kill(first.pid, signal.SIGKILL)
-    first.process.wait(5)
-    _, _, pid = sleeping(second.api(key="key-b"), "300.094")
-    assert block_of(pid) == 0
+
+def none_is_left(other_parent):
     assert procs.with_argument("300.092") == []
     for root in leaks.cgroup_roots():
         assert list((root / other_parent).glob("*/*/")) == []
+
+
+@pytest.mark.parametrize("parents", ["one", "two"])
+def test_a_killed_broker_that_kept_nothing_is_replaced(
+    service, other_parent, parents
+):
+    def bound(api):
+        running = api.create().exec("sleep", "300.092", bind=True)
+        running.wait_started()
+
+    _, second = killed_with(service, other_parent, parents, bound)
+    # Its orphans must be gone before their ids are another's.
+    _, _, pid = sleeping(second.api(key="key-b"), "300.094")
+    assert block_of(pid) == 0
+    none_is_left(other_parent)
+
+
+@pytest.mark.parametrize("parents", ["one", "two"])
+def test_what_a_killed_broker_kept_is_its_successors_as_long_as_one_can_be(
+    service, other_parent, parents
+):
+    first, second = killed_with(
+        service, other_parent, parents, lambda api: sleeping(api, "300.092")
+    )
+    kept = first.run_dir
+    bob = second.api(key="key-b")
+    body = {"image": {"uri": "host"}, "entrypoint": ["sleep", "infinity"]}
+    body["resourceLimits"] = {}
+    answer = bob.request("POST", "/v1/sandboxes", body)
+    assert answer.status == 429, answer
+    assert b"all 2 id blocks are in use" in answer.body
+
+    # Nobody can be started there any more.
+    kept.rename(first.home / "gone")
+    _, _, pid = sleeping(bob, "300.094")
+    assert block_of(pid) == 0
+    none_is_left(other_parent)
+    (first.home / "gone").rename(kept)
+
+
+def test_its_successor_has_the_block_again(service):
+    first = service("--private", config=BLOCKS)
+    second = service(keys=KEYS, config=BLOCKS)
+    box, _, _ = sleeping(first.api(), "300.095")
+    box.start("sleep 300.096")
+    init = attack.host_pid_of("300.096")
+    sleeping(second.api(key="key-a"), "300.097")
+    first.kill()
+    first.restart()
+    assert block_of(attack.host_pid_of("300.096")) == block_of(init) == 0
+    _, _, pid = sleeping(first.api(), "300.098")
+    assert block_of(pid) == 0
 
 
 def test_a_lease_that_names_nonsense_hurts_nobody(service):

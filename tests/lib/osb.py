@@ -227,18 +227,23 @@ class Service:
 
     def stop(self, sig=signal.SIGTERM):
         """End it as a service manager would: within 5 seconds."""
+        self._end(sig)
         if self.has_left():
             self.args = [arg for arg in self.args if arg != "--keep"]
             self._spawn()
-        if self.process and self.process.poll() is None:
-            self.process.send_signal(sig)
-            try:
-                self.process.wait(timeout=6)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-                raise AssertionError("osb-broker ignored SIGTERM for 6 s")
+            self._end(signal.SIGTERM)
         self._remove()
+
+    def _end(self, sig):
+        if not self.process or self.process.poll() is not None:
+            return
+        self.process.send_signal(sig)
+        try:
+            self.process.wait(timeout=6)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError("osb-broker ignored SIGTERM for 6 s")
 
     def has_left(self):
         """Has it ended in a way that leaves sandboxes to the next one?"""
