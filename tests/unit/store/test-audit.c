@@ -378,25 +378,30 @@ static void no_log_is_an_error(void **state)
 /* A check in the middle of writes sees one state, and stops nobody. */
 static void a_check_while_osbd_writes(void **state)
 {
+	int go[2], status;
+	char byte = 0;
 	pid_t pid;
-	int status;
 
 	(void)state;
-	open_store();
-	append(5000);
-	pid = fork();
+	assert_int_equal(pipe(go), 0);
+	pid = fork(); /* while there is no thread that could hold a lock */
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		struct store_check result;
-		int bad = 0;
+		int bad = read(go[0], &byte, 1) != 1;
 
 		for (int i = 0; i < 5; i++)
 			bad |= store_check_audit(dir.fd, &result, NULL);
 		_exit(bad != 0);
 	}
+	open_store();
+	append(5000);
+	assert_int_equal(write(go[1], &byte, 1), 1);
 	wait_done(5000);
 	append(1000);
 	wait_done(6000);
+	(void)close(go[0]);
+	(void)close(go[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(dir.num_failed, 0);
