@@ -3,6 +3,11 @@
 successor while sandboxes run in it; else it is taken over, and what is left is
 ended first."""
 
+import contextlib
+import fcntl
+import threading
+import time
+
 import pytest
 
 import attack
@@ -162,3 +167,29 @@ def test_a_base_that_would_overlap_is_refused(service):
     for base in (FIRST + 65536, FIRST + BLOCK // 2):
         with pytest.raises(RuntimeError, match="multiple of 16777216"):
             service("--private", config=f"id_base = {base}\n")
+
+
+def test_who_only_looks_at_a_lease_takes_nothing_away(service):
+    """Others lock it for a moment, to see for whom it is kept."""
+    own = service("--private", config=BLOCKS)
+    box = own.api().create()
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            for base in (FIRST, FIRST + BLOCK):
+                with open(f"/run/opensandbox/ids/{base}", "rb") as lease:
+                    with contextlib.suppress(BlockingIOError):
+                        fcntl.flock(lease, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        time.sleep(0.002)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        for _ in range(10):
+            own.kill()
+            own.restart()
+            assert box.run("echo", "there").stdout == b"there\n"
+    finally:
+        stop.set()
+        looking.join()

@@ -30,20 +30,30 @@
 /* For whom is a block kept? Time for the answer to change. */
 #define KEPT_WAIT_MS 500
 
+/* Whoever asks so has it locked for a moment. */
+#define LOCK_WAIT_MS 200
+
 struct holder {
 	char parent[sizeof(((struct native_config *)0)->cgroup_parent)];
 	char run_dir[PATH_MAX];
 };
 
-static int try_lock(uint32_t base, int *ret_fd)
+static int open_lease(uint32_t base)
 {
 	char path[64];
-	int fd auto_fd = -1;
+	int fd;
 
 	(void)snprintf(path, sizeof(path), LEASE_DIR "/%u", base);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+static int try_lock(uint32_t base, int *ret_fd)
+{
+	int fd auto_fd = open_lease(base);
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return -errno;
 	*ret_fd = take_fd(&fd);
@@ -129,20 +139,27 @@ int lease_take(const struct native *native, struct domain *domain,
 int lease_take_back(const struct native *native, struct domain *domain,
 		    uint32_t base)
 {
+	const struct timespec tick = { .tv_nsec = 1000 * 1000 };
+	int fd auto_fd = open_lease(base);
 	struct holder holder;
-	int r = try_lock(base, &domain->lease_fd);
+	bool locked = false;
 
-	if (r < 0)
-		return r;
-	read_holder(domain->lease_fd, &holder);
-	if (strcmp(holder.run_dir, native->config.run_dir) != 0 ||
-	    strcmp(holder.parent, native->config.cgroup_parent) != 0) {
-		close_fd(&domain->lease_fd);
-		return -ENOENT;
+	for (unsigned int i = 0; i < LOCK_WAIT_MS; i++) {
+		read_holder(fd, &holder);
+		if (strcmp(holder.run_dir, native->config.run_dir) != 0 ||
+		    strcmp(holder.parent, native->config.cgroup_parent) != 0)
+			return -ENOENT;
+		if (locked) {
+			domain->lease_fd = take_fd(&fd);
+			domain->base = base;
+			domain->block = base / DOMAIN_IDS;
+			return 0;
+		}
+		locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+		if (!locked)
+			(void)nanosleep(&tick, NULL);
 	}
-	domain->base = base;
-	domain->block = base / DOMAIN_IDS;
-	return 0;
+	return -EWOULDBLOCK;
 }
 
 /*
