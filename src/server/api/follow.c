@@ -33,6 +33,9 @@
 
 #define PING_MS 3000
 
+/* At a time: of empty lines, each byte becomes an event of about 70. */
+#define READ_MAX (16u * 1024)
+
 struct follow {
 	struct request *req;     /* a reference */
 	struct command *command; /* another */
@@ -66,6 +69,8 @@ static void send_stderr(void *ctx, const uint8_t *line, size_t len)
 
 	event_line(follow->req, "stderr", line, len, follow->lines[1].end);
 }
+
+_Static_assert(READ_MAX <= SERVER_READ_MAX, "it fits the buffer");
 
 static const lines_fn line_fns[EXEC_LOG_STREAMS] = { send_stdout, send_stderr };
 
@@ -133,6 +138,18 @@ static void send_end(struct follow *follow)
 	reply_end(follow->req);
 }
 
+static void feed(struct follow *follow, unsigned int stream,
+		 const uint8_t *data, size_t len)
+{
+	struct lines *lines = &follow->lines[stream];
+
+	/* Its client has a line that ended with a CR: a LF belongs to it. */
+	if (follow->log.skipped[stream] == '\r')
+		lines->after_cr = true;
+	follow->log.skipped[stream] = 0;
+	lines_feed(lines, data, len, line_fns[stream], follow);
+}
+
 /* As far as the connection takes it. */
 static void pump(struct follow *follow)
 {
@@ -144,11 +161,10 @@ static void pump(struct follow *follow)
 	while (req->conn && !request_full(req)) {
 		unsigned int stream;
 		size_t n = exec_log_next(&follow->log, server->read_buf,
-					 sizeof(server->read_buf), &stream);
+					 READ_MAX, &stream);
 
 		if (n > 0) {
-			lines_feed(&follow->lines[stream], server->read_buf, n,
-				   line_fns[stream], follow);
+			feed(follow, stream, server->read_buf, n);
 			continue;
 		}
 		if (ended) {
