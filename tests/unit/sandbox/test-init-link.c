@@ -341,6 +341,319 @@ static void a_descriptor_from_init_is_refused(void **state)
 		assert_int_equal(r, -EPERM);
 }
 
+/* --- what outlives a link --- */
+
+#define OLD_ID 4711u
+
+static void attach(uint32_t id)
+{
+	assert_int_equal(init_link_attach(init.link, id, &ops, NULL, &init.exec,
+					  NULL),
+			 0);
+	init.exec_id = id;
+	assert_int_equal(exec_id(init.exec), id);
+}
+
+static void say_head(enum init_op op, uint32_t id)
+{
+	const struct init_head msg = { .op = op, .exec_id = id };
+
+	say(&msg, sizeof(msg));
+}
+
+/* The next message of osbd's; its length, 0 when there is none. */
+static size_t hear(void *msg, size_t size)
+{
+	size_t len = 0;
+
+	if (fdpass_recv(init.conn_fd, msg, size, MSG_DONTWAIT, &len, NULL) < 0)
+		return 0;
+	return len;
+}
+
+static void expect_ack(uint32_t id)
+{
+	struct init_head head = { 0 };
+
+	assert_int_equal(hear(&head, sizeof(head)), sizeof(head));
+	assert_int_equal(head.op, INIT_ACK);
+	assert_int_equal(head.exec_id, id);
+}
+
+static void expect_silence(void)
+{
+	struct init_kill msg;
+
+	assert_int_equal(hear(&msg, sizeof(msg)), 0);
+}
+
+static void what_runs_is_taken_up(void **state)
+{
+	struct init_exited end;
+
+	(void)state;
+	attach(OLD_ID);
+	say_started();
+	say_head(INIT_SYNCED, 0);
+	assert_int_equal(init.started, 1);
+	assert_int_equal(init.lost, 0);
+	say_head(INIT_GREW, OLD_ID);
+	assert_int_equal(init.grew, 1);
+	end = honest_end();
+	say(&end, sizeof(end));
+	assert_int_equal(init.exited, 1);
+	/* Whoever keeps the result acknowledges it. */
+	expect_silence();
+	init_link_ack(init.link, OLD_ID);
+	expect_ack(OLD_ID);
+	assert_false(init_link_broken(init.link));
+}
+
+static void what_ended_meanwhile_is_taken_up(void **state)
+{
+	struct init_exited end;
+
+	(void)state;
+	attach(OLD_ID);
+	end = honest_end();
+	say(&end, sizeof(end));
+	say_head(INIT_SYNCED, 0);
+	assert_int_equal(init.started, 0);
+	assert_int_equal(init.exited, 1);
+	assert_int_equal(init.lost, 0);
+	assert_false(init_link_broken(init.link));
+}
+
+static void what_init_does_not_know_is_lost(void **state)
+{
+	struct exec *other;
+
+	(void)state;
+	attach(OLD_ID + 1);
+	attach(OLD_ID);
+	assert_int_equal(init_link_attach(init.link, OLD_ID + 2, &ops, NULL,
+					  &other, NULL),
+			 0);
+	say_started(); /* of OLD_ID */
+	say_head(INIT_SYNCED, 0);
+	assert_int_equal(init.lost, 2);
+	assert_false(init_link_broken(init.link));
+	init_link_close(init.link);
+	init.link = NULL;
+	assert_int_equal(init.lost, 3);
+}
+
+static void one_that_was_started_here_is_not_lost_by_synced(void **state)
+{
+	(void)state;
+	start();
+	say_head(INIT_SYNCED, 0);
+	assert_int_equal(init.lost, 0);
+	say_started();
+	assert_int_equal(init.started, 1);
+}
+
+static void the_same_is_not_taken_up_twice(void **state)
+{
+	struct exec *other;
+
+	(void)state;
+	attach(OLD_ID);
+	assert_true(init_link_attach(init.link, OLD_ID, &ops, NULL, &other,
+				     NULL) < 0);
+}
+
+static void as_many_as_init_can_have(void **state)
+{
+	struct exec *one;
+	struct err err = ERR_NULL;
+
+	(void)state;
+	for (uint32_t i = 0; i < INIT_EXECS_MAX; i++)
+		assert_int_equal(init_link_attach(init.link, i, &ops, NULL,
+						  &one, NULL),
+				 0);
+	assert_true(init_link_attach(init.link, INIT_EXECS_MAX, &ops, NULL,
+				     &one, &err) < 0);
+	assert_int_equal(err.kind, ERR_UNAVAILABLE);
+}
+
+static void a_stray_that_runs_is_killed(void **state)
+{
+	struct init_kill kill = { 0 };
+
+	(void)state;
+	init.exec_id = OLD_ID;
+	say_started();
+	assert_int_equal(hear(&kill, sizeof(kill)), sizeof(kill));
+	assert_int_equal(kill.op, INIT_KILL);
+	assert_int_equal(kill.exec_id, OLD_ID);
+	assert_int_equal(kill.how, INIT_KILL_TREE);
+	assert_int_equal(init.started, 0);
+	assert_false(init_link_broken(init.link));
+}
+
+static void a_stray_that_ended_is_acknowledged(void **state)
+{
+	struct init_exited end;
+
+	(void)state;
+	init.exec_id = OLD_ID;
+	end = honest_end();
+	say(&end, sizeof(end));
+	expect_ack(OLD_ID);
+	assert_int_equal(init.exited, 0);
+	say_head(INIT_GREW, OLD_ID);
+	assert_int_equal(init.grew, 0);
+	assert_false(init_link_broken(init.link));
+}
+
+/* It has no log that could be looked at again: nobody else acknowledges. */
+static void one_without_a_log_is_acknowledged_at_once(void **state)
+{
+	struct init_exited end;
+
+	(void)state;
+	start();
+	say_started();
+	end = honest_end();
+	say(&end, sizeof(end));
+	assert_int_equal(init.exited, 1);
+	expect_ack(init.exec_id);
+}
+
+static void lies_about_the_past_break_the_link(void **state)
+{
+	for (int lie = 0; lie < 6; lie++) {
+		const struct init_failed failed = {
+			.op = INIT_FAILED,
+			.exec_id = OLD_ID,
+			.stage = INIT_STAGE_EXEC,
+		};
+		const struct init_head half = { .op = INIT_SYNCED };
+
+		if (lie) {
+			assert_int_equal(teardown(state), 0);
+			assert_int_equal(setup(state), 0);
+		}
+		attach(OLD_ID);
+		switch (lie) {
+		case 0: /* it began long ago */
+			say(&failed, sizeof(failed));
+			break;
+		case 1:
+			say_started();
+			say_started();
+			break;
+		case 2:
+			say_started();
+			say_head(INIT_SYNCED, 0);
+			say_head(INIT_SYNCED, 0);
+			break;
+		case 3:
+			say(&half, sizeof(half.op));
+			break;
+		case 4: /* one without a log */
+			start();
+			say_started();
+			say_head(INIT_GREW, init.exec_id);
+			break;
+		case 5: /* an op of the other direction */
+			say_head(INIT_ACK, OLD_ID);
+			break;
+		}
+		assert_true(init_link_broken(init.link));
+		assert_int_equal(init.exited + init.failed, 0);
+		assert_true(init.lost > 0);
+	}
+}
+
+static void endless_news_of_nothing_are_cut_off(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	attach(OLD_ID);
+	for (i = 0; i < 1000 && !init_link_broken(init.link); i++)
+		say_head(INIT_GREW, OLD_ID + 1);
+	assert_true(i < 1000);
+	assert_int_equal(init.lost, 1);
+}
+
+/* Fills the socket: kills of one exec that nobody reads. */
+static void fill(void)
+{
+	for (unsigned int i = 0; i < 100000; i++) {
+		exec_kill(init.exec, INIT_KILL_MAIN, 15);
+		if (fake_watches[0]->events & POLLER_WRITE)
+			return;
+	}
+	fail();
+}
+
+static void what_finds_the_socket_full_waits(void **state)
+{
+	unsigned int acks = 0, lives = 0, kills = 0;
+	union {
+		uint32_t op;
+		struct init_life life;
+		struct init_kill kill;
+		struct init_head head;
+	} msg;
+
+	(void)state;
+	attach(OLD_ID);
+	say_started();
+	fill();
+	for (uint32_t i = 0; i < 1000; i++)
+		init_link_ack(init.link, i);
+	init_link_life(init.link, true, 111);
+	init_link_life(init.link, false, 222); /* the last one counts */
+	exec_kill(init.exec, INIT_KILL_TREE, 9);
+	exec_kill(init.exec, INIT_KILL_MAIN, 15); /* milder: not instead */
+	for (unsigned int i = 0; i < 100000; i++) {
+		size_t len = hear(&msg, sizeof(msg));
+
+		if (len == 0 && !(fake_watches[0]->events & POLLER_WRITE))
+			break;
+		if (len == 0) {
+			fake_turn();
+			continue;
+		}
+		if (msg.op == INIT_ACK) {
+			acks++;
+		} else if (msg.op == INIT_LIFE) {
+			lives++;
+			assert_int_equal(msg.life.keep, 0);
+			assert_int_equal(msg.life.left_ms, 222);
+		} else if (msg.kill.how == INIT_KILL_TREE) {
+			kills++;
+		}
+	}
+	assert_int_equal(lives, 1);
+	assert_int_equal(kills, 1);
+	/* As many as init could ever wait for; the others come again. */
+	assert_true(acks >= INIT_EXECS_MAX && acks < 1000);
+	assert_int_equal(fake_watches[0]->events, POLLER_READ);
+	assert_false(init_link_broken(init.link));
+}
+
+static void a_broken_link_takes_anything_in_silence(void **state)
+{
+	struct exec *exec;
+
+	(void)state;
+	attach(OLD_ID);
+	(void)close(init.conn_fd);
+	init.conn_fd = -1;
+	fake_turn();
+	assert_int_equal(init.lost, 1);
+	init_link_ack(init.link, OLD_ID);
+	init_link_life(init.link, true, 1);
+	assert_true(init_link_attach(init.link, OLD_ID, &ops, NULL, &exec,
+				     NULL) < 0);
+}
+
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -354,6 +667,19 @@ int main(void)
 		CASE(lies_break_the_link),
 		CASE(an_endless_talker_is_cut_off),
 		CASE(a_descriptor_from_init_is_refused),
+		CASE(what_runs_is_taken_up),
+		CASE(what_ended_meanwhile_is_taken_up),
+		CASE(what_init_does_not_know_is_lost),
+		CASE(one_that_was_started_here_is_not_lost_by_synced),
+		CASE(the_same_is_not_taken_up_twice),
+		CASE(as_many_as_init_can_have),
+		CASE(a_stray_that_runs_is_killed),
+		CASE(a_stray_that_ended_is_acknowledged),
+		CASE(one_without_a_log_is_acknowledged_at_once),
+		CASE(lies_about_the_past_break_the_link),
+		CASE(endless_news_of_nothing_are_cut_off),
+		CASE(what_finds_the_socket_full_waits),
+		CASE(a_broken_link_takes_anything_in_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,75 @@ static void lines_are_cut_at_their_ends(void **state)
 	check("a\r\r\nb", "a||b|");
 }
 
+static uint64_t ends[64];
+static unsigned int num_ends;
+
+static void note_end(void *ctx, const uint8_t *line, size_t len)
+{
+	const struct lines *lines = ctx;
+
+	(void)line;
+	(void)len;
+	assert_true(num_ends < 64);
+	ends[num_ends++] = lines->end;
+}
+
+/* Where each line ends; however the bytes arrive, and wherever they begin. */
+static void check_ends(const char *in, const uint64_t *want, unsigned int num)
+{
+	for (unsigned int step = 1; step < 8; step++) {
+		size_t len = strlen(in);
+		struct lines lines;
+
+		num_ends = 0;
+		lines_init(&lines, 100);
+		for (size_t i = 0; i < len; i += step)
+			lines_feed(&lines, (const uint8_t *)in + i,
+				   len - i < step ? len - i : step, note_end,
+				   &lines);
+		lines_end(&lines, note_end, &lines);
+		lines_deinit(&lines);
+		assert_int_equal(num_ends, num);
+		for (unsigned int i = 0; i < num; i++)
+			assert_int_equal(ends[i], 100 + want[i]);
+	}
+}
+
+static void a_line_tells_where_it_ends(void **state)
+{
+	(void)state;
+	check_ends("", NULL, 0);
+	check_ends("abc", (const uint64_t[]){ 3 }, 1);
+	check_ends("abc\n", (const uint64_t[]){ 4 }, 1);
+	check_ends("a\nb\n\nc", (const uint64_t[]){ 2, 4, 5, 6 }, 4);
+	/* A CR ends it; the LF behind may not be there yet. */
+	check_ends("a\r\nb\r\n", (const uint64_t[]){ 2, 5 }, 2);
+	check_ends("\r\r\n\n", (const uint64_t[]){ 1, 2, 4 }, 3);
+}
+
+static void a_part_of_a_line_tells_it_too(void **state)
+{
+	static uint8_t line[LINES_MAX + 10];
+
+	(void)state;
+	memset(line, 'x', sizeof(line));
+	memcpy(line + LINES_MAX - 1, "\xc3\xa4", 2); /* across */
+	line[sizeof(line) - 1] = '\n';
+	for (size_t first = LINES_MAX - 2; first < LINES_MAX + 3; first++) {
+		struct lines lines;
+
+		num_ends = 0;
+		lines_init(&lines, 0);
+		lines_feed(&lines, line, first, note_end, &lines);
+		lines_feed(&lines, line + first, sizeof(line) - first, note_end,
+			   &lines);
+		lines_deinit(&lines);
+		assert_int_equal(num_ends, 2);
+		assert_int_equal(ends[0], LINES_MAX - 1);
+		assert_int_equal(ends[1], sizeof(line));
+	}
+}
+
 static void a_huge_line_comes_in_whole_characters(void **state)
 {
 	struct lines lines;
@@ -106,6 +175,8 @@ int main(void)
 		cmocka_unit_test(lines_are_cut_at_their_ends),
 		cmocka_unit_test(a_huge_line_comes_in_whole_characters),
 		cmocka_unit_test(a_line_of_the_maximum_is_one_line),
+		cmocka_unit_test(a_line_tells_where_it_ends),
+		cmocka_unit_test(a_part_of_a_line_tells_it_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
