@@ -4,8 +4,10 @@
  * init-link - what a sandbox's init says to osbd
  *
  * Input: lines, each a letter and numbers; the first number chooses an exec.
- * n: start one. k: kill it. S EXEC PID: init says started. F EXEC STAGE SYS:
- * failed. E EXEC VERDICT EXIT_CODE SIGNAL NUM_LEFT: exited. r BYTES: any other
+ * n: start one. l: one with a log. a EXEC ID: take one up that has this id.
+ * k: kill it. A: acknowledge it. L EXEC MS: how long the sandbox lives.
+ * S EXEC PID: init says started. F EXEC STAGE SYS: failed. E EXEC VERDICT
+ * EXIT_CODE SIGNAL NUM_LEFT: exited. G: grew. Y: synced. r BYTES: any other
  * message. x: the next callback closes the link. e: init closes it.
  */
 
@@ -22,7 +24,7 @@
 
 /* What osbd's side of one exec has heard. */
 struct heard {
-	bool used, started, over;
+	bool used, logged, attached, started, over;
 	uint32_t id;
 	struct exec *exec;
 };
@@ -56,7 +58,7 @@ static void on_failed(void *ctx, enum init_stage stage, int sys)
 {
 	struct heard *h = ctx;
 
-	CHECK(!h->started && !h->over && sys >= 0);
+	CHECK(!h->started && !h->attached && !h->over && sys >= 0);
 	CHECK(stage >= INIT_STAGE_REQUEST && stage < INIT_NUM_STAGES);
 	h->over = true;
 	close_if_asked();
@@ -66,7 +68,7 @@ static void on_exited(void *ctx, const struct init_exited *exited)
 {
 	struct heard *h = ctx;
 
-	CHECK(h->started && !h->over);
+	CHECK((h->started || h->attached) && !h->over);
 	CHECK(exited->verdict > VERDICT_LOST && exited->verdict < VERDICT_NUM);
 	CHECK(exited->signal >= 0 && exited->signal <= 64);
 	CHECK(exited->exit_code >= -1 && exited->exit_code <= 255);
@@ -94,7 +96,8 @@ static void on_grew(void *ctx)
 {
 	const struct heard *h = ctx;
 
-	CHECK(!h->over);
+	CHECK((h->started || h->attached) && h->logged && !h->over);
+	close_if_asked();
 }
 
 static const struct exec_ops ops = {
@@ -106,11 +109,17 @@ static const struct exec_ops ops = {
 };
 
 /* Starts one and reads at init's end under which number. */
-static void start_exec(struct heard *h)
+static void start_exec(struct heard *h, bool logged)
 {
 	struct strv argv auto_clean(strv_deinit) = { 0 };
 	struct strv env auto_clean(strv_deinit) = { 0 };
-	struct exec_spec spec = { .cwd = "/", .argv = &argv, .env = &env };
+	struct exec_spec spec = {
+		.cwd = "/",
+		.argv = &argv,
+		.env = &env,
+		.flags = logged ? INIT_EXEC_LOG : 0,
+		.log_max = logged,
+	};
 	struct init_exec head;
 
 	if (h->used || !tested)
@@ -123,11 +132,21 @@ static void start_exec(struct heard *h)
 		return;
 	}
 	h->used = true;
-	do { /* kills that nobody read yet come first */
+	h->logged = logged;
+	do { /* what nobody read yet comes first */
 		CHECK(recv(peer_fd, &head, sizeof(head), 0) > 0);
 	} while (head.op != INIT_EXEC);
 	CHECK(head.argc == 1 && head.envc == 0);
 	h->id = head.exec_id;
+}
+
+static void attach_exec(struct heard *h, uint32_t id)
+{
+	if (h->used || !tested ||
+	    init_link_attach(tested, id, &ops, h, &h->exec, NULL) < 0)
+		return;
+	h->used = h->logged = h->attached = true;
+	h->id = id;
 }
 
 /* What init says goes through the socket, and one turn of the loop. */
@@ -166,6 +185,41 @@ static void say_start(uint8_t letter, uint32_t id, char *at)
 	say(&failed, sizeof(failed));
 }
 
+static void say_head(enum init_op op, uint32_t id)
+{
+	const struct init_head head = { .op = op, .exec_id = id };
+
+	say(&head, sizeof(head));
+}
+
+/* What osbd does. Return: whether the letter means that. */
+static bool act_as_osbd(uint8_t letter, struct heard *h, char *at)
+{
+	switch (letter) {
+	case 'n':
+	case 'l':
+		start_exec(h, letter == 'l');
+		return true;
+	case 'a':
+		attach_exec(h, (uint32_t)strtoul(at, &at, 10));
+		return true;
+	case 'k':
+		if (h->used && !h->over)
+			exec_kill(h->exec, INIT_KILL_TREE, 9);
+		return true;
+	case 'A':
+		if (tested)
+			init_link_ack(tested, h->id);
+		return true;
+	case 'L':
+		if (tested)
+			init_link_life(tested, h->used, strtoul(at, &at, 10));
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void act(char *line)
 {
 	char *at = line + 1;
@@ -173,20 +227,19 @@ static void act(char *line)
 	struct heard *h = &heard[which % EXECS];
 	uint32_t id = which < EXECS ? h->id : (uint32_t)which;
 
+	if (act_as_osbd((uint8_t)*line, h, at))
+		return;
 	switch (*line) {
-	case 'n':
-		start_exec(h);
-		break;
-	case 'k':
-		if (h->used && !h->over)
-			exec_kill(h->exec, INIT_KILL_TREE, 9);
-		break;
 	case 'S':
 	case 'F':
 		say_start((uint8_t)*line, id, at);
 		break;
 	case 'E':
 		say_exited(id, at);
+		break;
+	case 'G':
+	case 'Y':
+		say_head(*line == 'G' ? INIT_GREW : INIT_SYNCED, id);
 		break;
 	case 'x':
 		close_in_callback = true;
@@ -211,7 +264,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			 0, fds) == 0);
 	CHECK(init_link_new(&fake_poller, fds[0], &tested) == 0);
 	peer_fd = fds[1];
-	start_exec(&heard[0]);
+	start_exec(&heard[0], false);
 	while (in.len && tested) {
 		const uint8_t *raw = in.p;
 		char *line auto_free = fuzz_line(&in);
