@@ -213,7 +213,8 @@ static bool act_as_osbd(uint8_t letter, struct heard *h, char *at)
 		return true;
 	case 'L':
 		if (tested)
-			init_link_life(tested, h->used, strtoul(at, &at, 10));
+			init_link_life(tested, h->used, strtoul(at, &at, 10),
+				       NULL, NULL);
 		return true;
 	default:
 		return false;

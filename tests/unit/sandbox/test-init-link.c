@@ -607,8 +607,9 @@ static void what_finds_the_socket_full_waits(void **state)
 	fill();
 	for (uint32_t i = 0; i < 1000; i++)
 		init_link_ack(init.link, i);
-	init_link_life(init.link, true, 111);
-	init_link_life(init.link, false, 222); /* the last one counts */
+	init_link_life(init.link, true, 111, NULL, NULL);
+	init_link_life(init.link, false, 222, NULL,
+		       NULL); /* the last one counts */
 	exec_kill(init.exec, INIT_KILL_TREE, 9);
 	exec_kill(init.exec, INIT_KILL_MAIN, 15); /* milder: not instead */
 	for (unsigned int i = 0; i < 100000; i++) {
@@ -649,7 +650,7 @@ static void a_broken_link_takes_anything_in_silence(void **state)
 	fake_turn();
 	assert_int_equal(init.lost, 1);
 	init_link_ack(init.link, OLD_ID);
-	init_link_life(init.link, true, 1);
+	init_link_life(init.link, true, 1, NULL, NULL);
 	assert_true(init_link_attach(init.link, OLD_ID, &ops, NULL, &exec,
 				     NULL) < 0);
 }
