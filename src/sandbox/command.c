@@ -95,6 +95,7 @@ static void make_record(const struct command *command,
 		.exit_code = result->exit_code,
 		.signal = result->signal,
 		.limits_hit = result->limits_hit,
+		.log_bytes = command->log_bytes,
 		.wall_us = result->wall_us,
 		.cpu_us = result->cpu_us,
 		.peak_memory_bytes = result->peak_memory_bytes,
@@ -143,14 +144,19 @@ static void prune(struct sandbox *sandbox)
 {
 	struct command *next;
 	unsigned int num = 0;
-	size_t bytes = 0;
+	uint64_t logs = 0;
+	size_t texts = 0;
 
 	for (struct command *c = sandbox->commands; c; c = next) {
 		next = c->next;
 		if (c->state != COMMAND_ENDED)
 			continue;
-		bytes += strlen(c->text);
-		if (++num > COMMANDS_KEPT_MAX || bytes > COMMANDS_KEPT_BYTES)
+		texts += strlen(c->text);
+		logs += c->log_bytes;
+		/* The last one in any case: somebody may just ask for it. */
+		if (++num > 1 &&
+		    (num > COMMANDS_KEPT_MAX || texts > COMMANDS_TEXTS_MAX ||
+		     logs > COMMANDS_LOGS_MAX))
 			command_forget(c);
 	}
 }
@@ -207,8 +213,7 @@ static void count(const struct command *command)
 	};
 
 	memcpy(usage.domain, sandbox->domain, sizeof(usage.domain));
-	usage.output_bytes = exec_log_length(sandbox->all->logs_fd, sandbox->id,
-					     command->id);
+	usage.output_bytes = command->log_bytes;
 	sandbox->all->commands_output += usage.output_bytes;
 	(void)store_add_usage(sandbox->all->store, &usage, NULL, NULL, NULL);
 }
@@ -224,6 +229,10 @@ static void end_command(struct command *command,
 	command->finished_us = realtime_us();
 	command->state = COMMAND_ENDING;
 	command_ref(command); /* until on_end_kept() */
+	if (command->sandbox)
+		command->log_bytes =
+			exec_log_length(command->sandbox->all->logs_fd,
+					command->sandbox->id, command->id);
 	if (store) {
 		make_record(command, &record);
 		count(command);
@@ -459,7 +468,8 @@ int command_start(struct sandbox *sandbox, const struct command_spec *spec,
 
 	if (!command)
 		return err_set(err, ERR_INTERNAL, ENOMEM, "start a command");
-	r = exec_log_make(sandbox->all->logs_fd, sandbox->id, command->id, fds);
+	r = exec_log_make(sandbox->all->logs_fd, sandbox->id, command->id,
+			  !spec->background, fds);
 	if (r < 0) {
 		command_unref(command);
 		return err_set(err, ERR_UNAVAILABLE, -r,
@@ -530,6 +540,7 @@ static int load_one(void *ctx, const struct store_exec *record)
 	command->number = record->number;
 	command->started_us = record->started_us;
 	command->finished_us = record->finished_us;
+	command->log_bytes = record->log_bytes;
 	command->state = record->finished_us ? COMMAND_ENDED : COMMAND_RUNNING;
 	command->result = (struct command_result){
 		.verdict = record->verdict,

@@ -25,7 +25,8 @@
 
 #define COMMAND_ID_LEN SANDBOX_ID_LEN
 #define COMMANDS_KEPT_MAX 100            /* that ended, of a sandbox */
-#define COMMANDS_KEPT_BYTES (256u << 10) /* of their texts */
+#define COMMANDS_TEXTS_MAX (256u << 10)  /* bytes of their texts */
+#define COMMANDS_LOGS_MAX (256ull << 20) /* bytes of their logs */
 #define COMMAND_LOG_MAX (64ull << 20)
 
 struct exec;
@@ -73,6 +74,7 @@ struct command {
 	uint64_t wall_ms;    /* its limit; 0: none, or not known any more */
 	uint64_t overdue_ms; /* monotonic; when init has missed its deadline */
 	uint64_t kill_at_ms; /* 0: nobody asked it to end */
+	uint64_t log_bytes;  /* when it ended; what it left running may add */
 	struct command_result result;
 	struct command_watch *watches;
 	unsigned int waits;            /* STARTING: for init, store */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * #syscalls  openat mkdirat unlinkat fstat newfstatat pread64 getdents64
- *            close lseek
+ * #syscalls  openat mkdirat unlinkat fstat newfstatat fstatfs pread64
+ *            getdents64 close lseek
  */
 
 #include "sandbox/exec_log.h"
@@ -12,11 +12,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/dir.h"
 #include "wire/init_msg.h"
+
+#define RESERVE_BYTES ((uint64_t)256 << 20)
 
 #define NAME_LEN (2 * SANDBOX_ID_LEN + 4)
 
@@ -37,12 +40,24 @@ static int make_file(int dir_fd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/* What is written down of sandboxes must still fit, whatever they print. */
+static bool has_room(int dir_fd)
+{
+	struct statfs st;
+
+	return fstatfs(dir_fd, &st) < 0 ||
+	       (uint64_t)st.f_bavail * (uint64_t)st.f_bsize > RESERVE_BYTES;
+}
+
 int exec_log_make(int dir_fd, const char *sandbox_id, const char *id,
-		  int ret_fds[static 2])
+		  bool has_index, int ret_fds[static 2])
 {
 	char name[NAME_LEN], index[NAME_LEN];
 	int fd auto_fd = -1;
 
+	ret_fds[0] = ret_fds[1] = -1;
+	if (!has_room(dir_fd))
+		return -ENOSPC;
 	name_of(sandbox_id, id, "", name);
 	name_of(sandbox_id, id, ".i", index);
 	fd = make_file(dir_fd, name);
@@ -53,8 +68,9 @@ int exec_log_make(int dir_fd, const char *sandbox_id, const char *id,
 	}
 	if (fd < 0)
 		return fd;
-	ret_fds[1] = make_file(dir_fd, index);
-	if (ret_fds[1] < 0) {
+	if (has_index)
+		ret_fds[1] = make_file(dir_fd, index);
+	if (has_index && ret_fds[1] < 0) {
 		(void)unlinkat(dir_fd, name, 0);
 		return ret_fds[1];
 	}

@@ -34,12 +34,14 @@ struct exec_log {
 /**
  * exec_log_make() - new files, for init to append to
  * @dir_fd: the logs of all sandboxes
- * @ret_fds: log and index
+ * @has_index: or all bytes are of one stream
+ * @ret_fds: log and index, or -1
  *
- * Return: 0 or -errno; then nothing is left of them.
+ * Return: 0 or -errno; then nothing is left of them. -ENOSPC before the disk
+ * is really full: others need it, too.
  */
 int exec_log_make(int dir_fd, const char *sandbox_id, const char *id,
-		  int ret_fds[static 2]);
+		  bool has_index, int ret_fds[static 2]);
 
 /** exec_log_remove() - both files; fine when they aren't there */
 void exec_log_remove(int dir_fd, const char *sandbox_id, const char *id);

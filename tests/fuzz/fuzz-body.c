@@ -19,10 +19,10 @@
 #include "init/request.h"
 #include "sandbox/spec.h"
 #include "server/api/create_body.h"
-#include "server/env.h"
 #include "server/api/file_spec.h"
-#include "server/json.h"
 #include "server/api/wish.h"
+#include "server/env.h"
+#include "server/json.h"
 
 static struct broker_create message;
 static struct request request;

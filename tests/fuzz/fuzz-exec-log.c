@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!read_input(data, size))
 		return 0;
 	make_dir();
-	CHECK(exec_log_make(dir_fd, sandbox_id, id, fds) == 0);
+	CHECK(exec_log_make(dir_fd, sandbox_id, id, true, fds) == 0);
 	CHECK(exec_log_open(dir_fd, sandbox_id, id, &log) == 0);
 	write_part(fds, 0, in.num_marks / 2, 0, in.len / 2);
 	CHECK(read_log(&log, false) == in.len / 2);

@@ -16,8 +16,8 @@
 #include "client/verdict.h"
 #include "fuzz.h"
 #include "osb/osb.h"
-#include "server/run.h"
 #include "server/api/verdict.h"
+#include "server/run.h"
 
 #define ENDS(field) (strnlen((field), sizeof(field)) < sizeof(field))
 

@@ -34,7 +34,9 @@ static int setup(void **state)
 	assert_non_null(mkdtemp(own.dir));
 	own.dir_fd = open(own.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(own.dir_fd >= 0);
-	assert_int_equal(exec_log_make(own.dir_fd, sandbox_id, id, own.fds), 0);
+	assert_int_equal(exec_log_make(own.dir_fd, sandbox_id, id, true,
+				       own.fds),
+			 0);
 	assert_int_equal(exec_log_open(own.dir_fd, sandbox_id, id, &own.log),
 			 0);
 	return 0;
@@ -250,7 +252,7 @@ static void one_that_is_there_is_not_made_again(void **state)
 	int fds[2] = { -1, -1 };
 
 	(void)state;
-	assert_int_equal(exec_log_make(own.dir_fd, sandbox_id, id, fds),
+	assert_int_equal(exec_log_make(own.dir_fd, sandbox_id, id, true, fds),
 			 -EEXIST);
 	assert_int_equal(fds[0], -1);
 }
@@ -295,7 +297,7 @@ static void a_sweep_leaves_what_is_there(void **state)
 	int fds[2];
 
 	(void)state;
-	assert_int_equal(exec_log_make(own.dir_fd, other, id, fds), 0);
+	assert_int_equal(exec_log_make(own.dir_fd, other, id, true, fds), 0);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 	exec_log_sweep(own.dir_fd, is_there, (void *)(uintptr_t)sandbox_id);
