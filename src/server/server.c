@@ -36,6 +36,7 @@
 #include "store/store.h"
 
 #define TICK_MS 1000
+#define PRUNE_MS (3600u * 1000)
 
 uint64_t server_now_ms(const struct server *server)
 {
@@ -102,6 +103,17 @@ static void check_idle(struct server *server, uint64_t now_ms)
 		leave(server);
 }
 
+/* Keys of creates that nobody will repeat any more; once an hour. */
+static void prune(struct server *server, uint64_t now_ms)
+{
+	if (server->prune_ms > now_ms)
+		return;
+	server->prune_ms = now_ms + PRUNE_MS;
+	(void)store_prune_requests(server->store,
+				   expiry_now_us() - IDEM_LIFE_US, NULL, NULL,
+				   NULL);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
 	struct server *server = timer->data;
@@ -110,6 +122,7 @@ static void on_tick(uv_timer_t *timer)
 	conn_tick_all(server, now_ms);
 	commands_tick(&server->sandboxes, now_ms);
 	pools_tick(&server->sandboxes.pools);
+	prune(server, now_ms);
 	run_tick(server, now_ms);
 	check_idle(server, now_ms);
 	/* Nobody here and nothing to wait for: let the machine sleep. */

@@ -33,6 +33,7 @@ struct server {
 	struct poller poller;
 	struct broker_link *broker;
 	struct store *store;
+	uint64_t prune_ms; /* when it is next rid of what is too old */
 	struct sandboxes sandboxes;
 	struct keys keys;
 	struct settings settings;
