@@ -6,9 +6,10 @@
  * Purpose:    serve the API; everything that needs privilege is asked of the
  *             broker, everything inside a sandbox of its init.
  * Process:    osbd; started and restarted by osb-broker, as a user that owns
- *             nothing, with the descriptors of enum osbd_fd and no others.
+ *             nothing but its state directory, with the descriptors of enum
+ *             osbd_fd and no others.
  * Input from: clients and sandboxes: hostile. The broker: trusted.
- * Threading:  one thread.
+ * Threading:  one thread, and the store's.
  */
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * server - start, ticking, idleness and end of osbd
  *
  * Purpose:    the loop around everything else in this folder.
- * Process:    osbd; unprivileged, one thread.
+ * Process:    osbd; unprivileged, one thread beside the store's.
  * Ownership:  struct server owns the descriptors of enum osbd_fd.
  * Invariants: osbd leaves as idle only after the broker has agreed, so that
  *             nobody is left with a socket that nobody serves.

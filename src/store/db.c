@@ -11,11 +11,11 @@
  *
  * The mode is WAL, without the shared-memory-free exclusive locking: so
  * `osb audit verify` can read while osbd writes. That one osbd at a time has
- * it open is seen to by a lock of our own (lock.c).
+ * it open is seen to by a lock of our own (store.c).
  *
  * All files are opened here, and none later: the log and its index stay open
  * with the connection, and what SQLite wants to put into temporary files is
- * kept in memory. So osbd's system call filter has no call that opens a file.
+ * kept in memory. So we need none of the calls that open a file.
  *
  * A database that we don't understand is left as it is. Nobody wants to find
  * that an empty one took the place of theirs.
