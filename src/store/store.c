@@ -44,6 +44,7 @@
 #include "store/queue.h"
 
 #define LOCK_NAME "osbd.lock"
+#define LOCK_WAIT_MS 3000 /* for one whose broker has died, to notice and end */
 #define BATCH_MAX 1024 /* so that the first needn't wait for too many others */
 /* Pages of 4 KiB in the log: then it is worked into the database when there is
    nothing else to do, or in any case. */
@@ -472,12 +473,19 @@ static int64_t now_us(void)
 
 static int lock_directory(struct store *store, struct err *err)
 {
+	const struct timespec tick = { .tv_nsec = 10 * 1000 * 1000 };
+
 	store->lock_fd = open(LOCK_NAME,
 			      O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (store->lock_fd < 0)
 		return err_set(err, ERR_INTERNAL, errno, "open %s", LOCK_NAME);
-	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
-		return 0;
+	for (unsigned int i = 0; i < LOCK_WAIT_MS / 10; i++) {
+		if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK)
+			break;
+		(void)nanosleep(&tick, NULL);
+	}
 	if (errno == EWOULDBLOCK)
 		return err_set(err, ERR_CONFLICT, 0,
 			       "another osbd uses this state directory");
