@@ -553,6 +553,9 @@ int main(int argc, char **argv)
 		r = start(&broker, &args, &err);
 	if (r == 0)
 		r = loop(&broker, &err);
+	/* What went wrong is no reason to end what others rely on. */
+	if (r < 0)
+		broker.options.keep = true;
 	stop(&broker);
 	return r < 0 ? fail(&broker, &args, &err) : 0;
 }
