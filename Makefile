@@ -30,7 +30,7 @@ help:
 	@echo 'make check    format, layers, sizes, style, clang-tidy'
 	@echo 'make asan     the tests again with ASan and UBSan (as root)'
 	@echo 'make fuzz     the fuzz targets, $$FUZZ_SECONDS (60) each'
-	@echo 'make soak     the same for long: 1,200 seconds each'
+	@echo 'make soak     kills and churn for hours, then make fuzz, 1,200 s each'
 	@echo 'make install  into $$DESTDIR$(PREFIX)'
 	@echo 'make format   rewrite the sources with clang-format'
 	@echo 'make clean    remove the build directories'
@@ -88,7 +88,11 @@ fuzz:
 	tools/fuzz
 
 soak:
-	@tools/deps build fuzz
+	@tools/deps build test fuzz
+	@$(MAKE) --no-print-directory all
+	@tools/need-root 'make soak'
+	OSB_BUILD=$(CURDIR)/$(BUILD) $(PYTEST) -q \
+		--junitxml=$(BUILD)/soak.xml tests/soak
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-1200} tools/fuzz
 
 install: all

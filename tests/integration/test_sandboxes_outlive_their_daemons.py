@@ -3,6 +3,7 @@
 afterwards, and what runs in it goes on."""
 
 import contextlib
+import fcntl
 import glob
 import http.client
 import json
@@ -12,14 +13,15 @@ import signal
 import socket
 import sqlite3
 import struct
+import subprocess
 import threading
 import time
 
 import pytest
 
-import leaks
-import orphans
+import osb
 import procs
+from leaks import inits as all_inits
 
 BLOCK = 1 << 24
 FIRST = 80 * BLOCK  # of no other test
@@ -49,14 +51,9 @@ def strike(daemon, victims):
 
 
 def inits(daemon=None):
-    """First processes of sandboxes below us."""
-    return [
-        pid
-        for pid in procs.descendants(daemon.pid if daemon else os.getpid())
-        if procs.comm(pid) == "osb-init"
-        and procs.is_alive(pid)
-        and len(procs.status(pid).get("NSpid", "").split()) == 2
-    ]
+    """First processes of sandboxes: all below us, or a broker's children."""
+    own = all_inits()
+    return [p for p in own if not daemon or procs.parent(p) == daemon.pid]
 
 
 def init_of(marker):
@@ -431,6 +428,48 @@ def test_without_keep_all_is_ended(service):
     assert daemon.api().ids() == []
 
 
+def hold_state(daemon):
+    """As an osbd does that hasn't ended yet."""
+    lock = open(daemon.run_dir / "state/osbd/osbd.lock", "rb")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
+
+
+def test_an_osbd_that_takes_its_time_to_end_is_waited_for(service):
+    daemon = service("--private")
+    box = daemon.api().create()
+    daemon.kill("osbd", "broker")
+    with hold_state(daemon) as lock:
+        threading.Timer(1, lambda: fcntl.flock(lock, fcntl.LOCK_UN)).start()
+        daemon.restart()
+    assert box.run("echo", "there").stdout == b"there\n"
+
+
+def test_a_broker_that_gives_up_ends_nothing(service):
+    """Its osbd can't start; when the reason is gone, all is as it was."""
+    daemon = service("--private")
+    box = daemon.api().create()
+    running = box.start("sleep 300.069")
+    before = state(box)
+    daemon.kill("osbd", "broker")
+    database = daemon.run_dir / "state/osbd/osbd.db"
+    database.rename(daemon.home / "kept")
+    database.mkdir()
+    argv = daemon.process.args
+    done = subprocess.run(
+        [arg for arg in argv if not arg.isdigit() and arg != "--ready-fd"],
+        env=osb.clean_env(), capture_output=True, timeout=20,
+    )  # fmt: skip
+    assert done.returncode == 1, done
+    assert b"osbd dies as soon as it starts" in done.stderr, done
+    assert len(inits()) == 1
+    database.rmdir()
+    (daemon.home / "kept").rename(database)
+    daemon.restart()
+    assert state(box) == before
+    assert box.status(running)["running"]
+
+
 def test_an_adopted_one_that_dies_is_seen(service):
     daemon = service("--private")
     box = daemon.api().create()
@@ -444,7 +483,6 @@ def test_an_adopted_one_that_dies_is_seen(service):
     status = box.wait_ended(running)
     assert status["verdict"] == "lost" and "exit_code" not in status
     assert box.delete().status == 204
-    orphans.reap()
 
 
 def test_one_that_died_while_nobody_was_there_is_told(service):
@@ -457,5 +495,5 @@ def test_one_that_died_while_nobody_was_there_is_told(service):
     procs.wait_for(lambda: not procs.is_alive(pid), 2, "it is dead")
     daemon.restart()
     assert state(box)["status"]["state"] == "Failed"
-    assert box.status(running)["verdict"] == "lost"
+    assert box.wait_ended(running, 2)["verdict"] == "lost"
     assert box.delete().status == 204

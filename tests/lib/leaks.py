@@ -37,6 +37,17 @@ def pids():
     return procs.descendants(os.getpid()) if SHARED else procs.all_pids()
 
 
+def inits():
+    """First processes of sandboxes, below us."""
+    return [
+        pid
+        for pid in procs.descendants(os.getpid())
+        if procs.comm(pid) == "osb-init"
+        and procs.is_alive(pid)
+        and len(procs.status(pid).get("NSpid", "").split()) == 2
+    ]
+
+
 def mounts(pid="self"):
     """Mount points with their type, of a process's mount namespace."""
     found = []

@@ -167,8 +167,9 @@ class Service:
         with os.fdopen(ready, "rb") as pipe:
             answer = pipe.read()  # to its end: the broker closes it
         if answer != b"ready\n":
+            log = self.log()
             self._remove()
-            raise RuntimeError(f"no broker: {answer!r}\n{self.log()}")
+            raise RuntimeError(f"no broker: {answer!r}\n{log}")
 
     def _files(self):
         """Write the files; the options that name them."""
