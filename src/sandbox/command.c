@@ -187,6 +187,43 @@ void command_unwatch(struct command *command, struct command_watch *watch)
 		*at = watch->next;
 }
 
+/* --- its log --- */
+
+int command_open_log(struct command *command, struct exec_log *ret_log)
+{
+	const struct sandbox *sandbox = command->sandbox;
+	int r;
+
+	if (command->log_users == 0) {
+		if (!sandbox)
+			return -ENOENT;
+		r = exec_log_open(sandbox->all->logs_fd, sandbox->id,
+				  command->id, ret_log);
+		if (r < 0)
+			return r;
+		command->log_fd = ret_log->fd;
+		command->log_index_fd = ret_log->index_fd;
+	}
+	command->log_users++;
+	*ret_log = (struct exec_log){
+		.fd = command->log_fd,
+		.index_fd = command->log_index_fd,
+	};
+	return 0;
+}
+
+void command_close_log(struct command *command)
+{
+	struct exec_log log = {
+		.fd = command->log_fd,
+		.index_fd = command->log_index_fd,
+	};
+
+	assert(command->log_users > 0);
+	if (--command->log_users == 0)
+		exec_log_close(&log);
+}
+
 /* --- its end --- */
 
 static void on_end_kept(void *ctx, int r)

@@ -30,6 +30,7 @@
 #define COMMAND_LOG_MAX (64ull << 20)
 
 struct exec;
+struct exec_log;
 struct sandbox;
 struct sandboxes;
 struct strv;
@@ -77,6 +78,8 @@ struct command {
 	uint64_t log_bytes;  /* when it ended; what it left running may add */
 	struct command_result result;
 	struct command_watch *watches;
+	unsigned int log_users;        /* who reads its log ... */
+	int log_fd, log_index_fd;      /* ... by these */
 	unsigned int waits;            /* STARTING: for init, store */
 	const struct command_ops *ops; /* STARTING */
 	void *ctx;
@@ -120,6 +123,17 @@ bool command_running(const struct command *command);
 /** command_watch() - @watch stays the caller's; until command_unwatch() */
 void command_watch(struct command *command, struct command_watch *watch);
 void command_unwatch(struct command *command, struct command_watch *watch);
+
+/**
+ * command_open_log() - read its log from the start
+ *
+ * However many readers there are, they need no more descriptors than one.
+ * Return: 0 or -errno.
+ */
+int command_open_log(struct command *command, struct exec_log *ret_log);
+
+/** command_close_log() - a log of command_open_log(), once */
+void command_close_log(struct command *command);
 
 /** command_interrupt() - SIGTERM to all of it, SIGKILL 3 s later */
 void command_interrupt(struct command *command);

@@ -394,21 +394,20 @@ static void reply_log(struct request *req, struct exec_log *log)
 
 void api_command_logs(struct request *req)
 {
-	const struct command *command = reply_command(req);
-	const struct sandbox *sandbox;
+	struct command *command = reply_command(req);
 	struct exec_log log;
 
 	if (!command)
 		return;
-	sandbox = command->sandbox;
-	if (exec_log_open(sandbox->all->logs_fd, sandbox->id, command->id,
-			  &log) < 0) {
+	if (command_open_log(command, &log) < 0) {
 		reply_error(req, 500, "RUNTIME_ERROR",
 			    "the command's log can't be read");
 		return;
 	}
+	command_ref(command); /* what was pipelined may forget it */
 	reply_log(req, &log);
-	exec_log_close(&log);
+	command_close_log(command);
+	command_unref(command);
 }
 
 /* "N" or "N,M". Return: 0, or -EINVAL. */

@@ -40,6 +40,7 @@ struct follow {
 	struct request *req;     /* a reference */
 	struct command *command; /* another */
 	struct command_watch watch;
+	bool has_log;
 	struct exec_log log;
 	struct lines lines[EXEC_LOG_STREAMS];
 	uint64_t ping_at_ms;
@@ -48,8 +49,9 @@ struct follow {
 static void follow_free(struct follow *follow)
 {
 	command_unwatch(follow->command, &follow->watch);
+	if (follow->has_log)
+		command_close_log(follow->command);
 	command_unref(follow->command);
-	exec_log_close(&follow->log);
 	for (unsigned int i = 0; i < EXEC_LOG_STREAMS; i++)
 		lines_deinit(&follow->lines[i]);
 	request_unref(follow->req);
@@ -202,17 +204,11 @@ static void on_tick(struct request *req, uint64_t now_ms)
 
 static int open_log(struct follow *follow, const uint64_t from[static 2])
 {
-	const struct command *command = follow->command;
-	const struct sandbox *sandbox = command->sandbox;
-	int r;
+	int r = command_open_log(follow->command, &follow->log);
 
-	follow->log = (struct exec_log){ .fd = -1, .index_fd = -1 };
-	if (!sandbox)
-		return -1;
-	r = exec_log_open(sandbox->all->logs_fd, sandbox->id, command->id,
-			  &follow->log);
 	if (r < 0)
 		return r;
+	follow->has_log = true;
 	exec_log_skip(&follow->log, from);
 	for (unsigned int i = 0; i < EXEC_LOG_STREAMS; i++)
 		lines_init(&follow->lines[i], from[i]);
