@@ -144,7 +144,8 @@ void conn_close(struct conn *conn)
 	conn->next_dead = server->dead;
 	server->dead = conn;
 	drop_request(conn, true);
-	sandboxes_release(&server->sandboxes, conn);
+	if (conn->owns)
+		sandboxes_release(&server->sandboxes, conn);
 	server_wake(server);
 }
 

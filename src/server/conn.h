@@ -98,6 +98,7 @@ struct conn {
 	uint64_t deadline_ms; /* 0: none */
 	char peer_domain[DOMAIN_NAME_MAX + 1];
 	bool is_tcp;
+	bool owns; /* a sandbox was bound to it */
 	bool closed;
 	bool closing; /* flush, then close */
 	bool lingers; /* wrote all, discards input until the peer closes */

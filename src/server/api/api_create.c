@@ -247,8 +247,10 @@ static void create(struct request *req, struct spec *spec, bool bound,
 	creation->sandbox = sandbox_ref(sandbox);
 	(void)take_ptr(creation);
 	memcpy(req->made_id, sandbox->id, sizeof(req->made_id));
-	if (bound)
+	if (bound) {
 		sandbox->bound_to = req->conn;
+		req->conn->owns = true;
+	}
 	/* A key that was promised and isn't kept makes two out of one. */
 	if (key && sandbox_set_key(sandbox, key, digest) < 0)
 		sandbox_destroy(sandbox, NULL, NULL);
