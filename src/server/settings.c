@@ -68,7 +68,7 @@ static const struct {
 	  SETTINGS_POOL_MAX, 0 },
 	{ "max_connections", KIND_COUNT,
 	  offsetof(struct settings, max_connections), 1, SETTINGS_CONNS_MAX,
-	  SETTINGS_CONNS_MAX },
+	  SETTINGS_CONNS },
 	{ "max_body", KIND_SIZE, offsetof(struct settings, max_body), 1024,
 	  SETTINGS_BODY_MAX, 1024 * 1024 },
 	/* Looked at once a second. */

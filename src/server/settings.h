@@ -15,7 +15,8 @@
 struct account_limits;
 struct err;
 
-#define SETTINGS_CONNS_MAX 4096
+#define SETTINGS_CONNS 4096 /* without a line */
+#define SETTINGS_CONNS_MAX 16384
 #define SETTINGS_BODY_MAX (16u * 1024 * 1024)
 #define SETTINGS_FILE_MAX (64u * 1024)
 

@@ -98,7 +98,7 @@ static void every_key_has_its_bounds(void **state)
 		{ "request_rate", offsetof(struct settings, request_rate), "0",
 		  "00", "1m", "1000001", 0, 1000000 },
 		{ "max_connections", offsetof(struct settings, max_connections),
-		  "1", "0", "4096", "4097", 1, 4096 },
+		  "1", "0", "16384", "16385", 1, 16384 },
 		{ "max_body", offsetof(struct settings, max_body), "1Ki",
 		  "1023", "16Mi", "16777217", 1024, 16 << 20 },
 		{ "head_timeout", offsetof(struct settings, head_timeout_ms),
