@@ -22,9 +22,9 @@
 #include "cli/message.h"
 
 static const struct command *const commands[] = {
-	&command_run,   &command_ps,    &command_renew,   &command_rm,
-	&command_serve, &command_audit, &command_version, &command_help,
-	NULL,
+	&command_run,     &command_ps,    &command_renew,
+	&command_rm,      &command_serve, &command_audit,
+	&command_version, &command_help,  NULL,
 };
 
 const struct command *const *command_list(void)

@@ -423,9 +423,27 @@ static void tell_created(struct sandbox *sandbox, const struct err *err)
 /* One that never was is asked for anew by the same key. */
 static void free_key(struct sandbox *sandbox)
 {
-	if (sandbox->idem_key)
-		idem_drop(&sandbox->all->idem, sandbox->domain,
-			  sandbox->idem_key, sandbox->id);
+	if (!sandbox->idem_key)
+		return;
+	idem_drop(&sandbox->all->idem, sandbox->domain, sandbox->idem_key,
+		  sandbox->id);
+	if (is_kept(sandbox))
+		(void)store_delete_request(sandbox->all->store, sandbox->domain,
+					   sandbox->idem_key, NULL, NULL, NULL);
+}
+
+/*
+ * That it isn't just being made. If this is lost, and so is the sandbox, the
+ * next osbd takes it for one that nobody was told of: as good as never.
+ */
+static void keep_made(struct sandbox *sandbox)
+{
+	struct store_sandbox record;
+
+	if (!is_kept(sandbox))
+		return;
+	keep_record(sandbox, &record);
+	(void)store_put_sandbox(sandbox->all->store, &record, NULL, NULL, NULL);
 }
 
 static void end_create(struct sandbox *sandbox)
@@ -446,11 +464,13 @@ static void end_create(struct sandbox *sandbox)
 		if (was_doomed)
 			tell_destroyed(sandbox, NULL);
 	} else if (err.kind) {
+		free_key(sandbox);
 		start_destroy(sandbox);
 		tell_created(sandbox, &err);
 	} else {
-		/* Since it was asked for: so it is written down already. */
+		/* Since it was asked for, as the record says. */
 		sandbox->state = SANDBOX_RUNNING;
+		keep_made(sandbox);
 		tell_created(sandbox, NULL);
 	}
 	sandbox_unref(sandbox);
@@ -479,7 +499,6 @@ static void on_kept(void *ctx, int r)
 		end_create(sandbox);
 }
 
-/* In the state that it will have when its maker hears of it. */
 static void keep_new(struct sandbox *sandbox)
 {
 	struct store_usage usage = { .sandboxes_created = 1 };
@@ -487,7 +506,6 @@ static void keep_new(struct sandbox *sandbox)
 	struct err err = ERR_NULL;
 
 	keep_record(sandbox, &record);
-	record.state = SANDBOX_RUNNING;
 	if (store_put_sandbox(sandbox->all->store, &record, on_kept, sandbox,
 			      &err) < 0)
 		(void)waited(sandbox, &err); /* the broker answers later */
@@ -696,14 +714,11 @@ void sandbox_keep(struct sandbox *sandbox, broker_answer_fn fn, void *ctx)
 	struct store_sandbox record;
 	struct err err = ERR_NULL;
 
-	/* One that is being created is written down as it will be. */
 	if (!is_kept(sandbox)) {
 		fn(ctx, NULL);
 		return;
 	}
 	keep_record(sandbox, &record);
-	if (sandbox->state == SANDBOX_PENDING)
-		record.state = SANDBOX_RUNNING;
 	keeping = calloc(1, sizeof(*keeping));
 	if (!keeping) {
 		(void)err_set(&err, ERR_INTERNAL, ENOMEM, "write it down");
@@ -784,6 +799,10 @@ static int load_one(void *ctx, const struct store_sandbox *record)
 	sandbox->all = all;
 	sandbox->refs = 1;
 	sandbox->missing = true;
+	/* Or just being made, when that osbd died. */
+	sandbox->made = sandbox->state != SANDBOX_PENDING;
+	if (!sandbox->made)
+		sandbox->state = SANDBOX_RUNNING;
 	link_record(all, sandbox);
 	(void)charge(sandbox); /* room or not, it is there */
 	if (sandbox->state == SANDBOX_FAILED)
@@ -829,11 +848,18 @@ void sandboxes_loaded(struct sandboxes *all)
 
 	for (struct sandbox *s = all->oldest; s; s = next) {
 		next = s->newer;
+		if (s->missing && !s->made) {
+			free_key(s);
+			forget(s);
+			remove_record(s);
+			continue;
+		}
 		if (s->missing && s->state == SANDBOX_RUNNING)
 			fail_sandbox(s,
 				     "the sandbox ended while nobody looked");
 		s->missing = false;
 		commands_take_up(s);
+		sandbox_warm(s); /* what osbd's end has left in it ends */
 		/* Last: what is due goes as soon as the loop turns. */
 		expiry_set(&all->expiry, &s->deadline, s->expires_us);
 	}

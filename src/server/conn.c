@@ -43,6 +43,7 @@
 #include "server/reply.h"
 #include "server/route.h"
 #include "server/server.h"
+#include "server/service/audit.h"
 #include "server/service/metrics.h"
 #include "server/service/origin.h"
 #include "server/watch.h"
@@ -105,6 +106,8 @@ void request_unref(struct request *req)
 {
 	if (!req || --req->refs)
 		return;
+	if (!req->replied)
+		audit_answer(req, 0); /* its client didn't wait */
 	buf_deinit(&req->body);
 	free(req);
 }

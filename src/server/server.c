@@ -379,7 +379,9 @@ static void end(struct server *server)
 	while (server->conns)
 		conn_close(server->conns);
 	conn_flush_all(server);
-	store_close(server->store); /* with the last callbacks */
+	/* With the last callbacks, which find nothing to write to any more. */
+	server->sandboxes.store = NULL;
+	store_close(take_ptr(server->store));
 	conn_flush_all(server);
 	broker_link_free(server->broker);
 	sandboxes_deinit(&server->sandboxes);

@@ -56,6 +56,8 @@ const char *const record_stmts[STMT_NUM] = {
 	[STMT_DELETE_EXEC] = "DELETE FROM execs WHERE id = ?",
 	[STMT_PUT_REQUEST] = "INSERT OR REPLACE INTO requests (" REQUEST_COLUMNS
 			     ") VALUES (?,?,?,?,?)",
+	[STMT_DELETE_REQUEST] =
+		"DELETE FROM requests WHERE domain = ? AND key = ?",
 	[STMT_PRUNE_REQUESTS] = "DELETE FROM requests WHERE created_us < ?",
 	[STMT_ADD_USAGE] =
 		"INSERT INTO usage (" USAGE_COLUMNS ") VALUES (?,?,?,?,?,?,?)"
@@ -181,6 +183,18 @@ int store_put_request(struct store *store, const struct store_request *request,
 	};
 	const struct write write = {
 		STMT_PUT_REQUEST, values, ARRAY_SIZE(values), fn, ctx,
+	};
+
+	return queue_add(store, &write, err);
+}
+
+int store_delete_request(struct store *store, const char *domain,
+			 const char *key, store_done_fn fn, void *ctx,
+			 struct err *err)
+{
+	const struct value values[] = { from_text(domain), from_text(key) };
+	const struct write write = {
+		STMT_DELETE_REQUEST, values, ARRAY_SIZE(values), fn, ctx,
 	};
 
 	return queue_add(store, &write, err);

@@ -176,6 +176,11 @@ int store_delete_exec(struct store *store, const char *id, store_done_fn fn,
 int store_put_request(struct store *store, const struct store_request *request,
 		      store_done_fn fn, void *ctx, struct err *err);
 
+/** store_delete_request() - fine when it isn't there */
+int store_delete_request(struct store *store, const char *domain,
+			 const char *key, store_done_fn fn, void *ctx,
+			 struct err *err);
+
 /** store_prune_requests() - forget all that were made before @before_us */
 int store_prune_requests(struct store *store, int64_t before_us,
 			 store_done_fn fn, void *ctx, struct err *err);

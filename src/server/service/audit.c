@@ -3,6 +3,7 @@
 #include "server/service/audit.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/err.h"
@@ -11,6 +12,13 @@
 #include "server/server.h"
 #include "server/service/log.h"
 #include "store/store.h"
+
+static void on_kept(void *ctx, int r)
+{
+	(void)ctx;
+	if (r < 0)
+		server_log("audit log: a record is lost: %s", strerror(-r));
+}
 
 void audit_answer(const struct request *req, unsigned int status)
 {
@@ -32,6 +40,8 @@ void audit_answer(const struct request *req, unsigned int status)
 	record.time_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 	record.action = req->route->audit;
 	(void)snprintf(outcome, sizeof(outcome), "%u", status);
-	if (store_audit(req->server->store, &record, NULL, NULL, &err) < 0)
+	if (status == 0)
+		record.outcome = "gone";
+	if (store_audit(req->server->store, &record, on_kept, NULL, &err) < 0)
 		log_line(LOG_ERROR, req, "audit log: %s", err.msg);
 }

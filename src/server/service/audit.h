@@ -11,5 +11,5 @@
 
 struct request;
 
-/** audit_answer() - @req is being answered */
+/** audit_answer() - @req is being answered; 0: nobody is there to hear it */
 void audit_answer(const struct request *req, unsigned int status);

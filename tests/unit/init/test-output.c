@@ -303,6 +303,8 @@ int main(void)
 		CASE(a_drain_ends),
 	};
 
-	(void)signal(SIGXFSZ, SIG_IGN);
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	(void)sigaction(SIGXFSZ, &ignore, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

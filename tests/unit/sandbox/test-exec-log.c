@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "sandbox/exec_log.h"
 #include "wire/init_msg.h"
 
@@ -68,19 +70,21 @@ static void mark(uint64_t value)
 /* All that is there: a letter per stream before each change. */
 static void check(size_t size, const char *want)
 {
-	char got[4096] = "";
+	struct buf got auto_clean(buf_deinit) = BUF_NULL;
 	unsigned int last = 9, stream;
 	char buf[64];
 	size_t n;
 
+	buf_init(&got, 4096);
 	while ((n = exec_log_next(&own.log, buf, size, &stream))) {
 		assert_true(n <= size);
 		if (stream != last)
-			strcat(got, stream ? "E" : "O");
+			buf_adds(&got, stream ? "E" : "O");
 		last = stream;
-		strncat(got, buf, n);
+		buf_add(&got, buf, n);
 	}
-	assert_string_equal(got, want);
+	buf_add(&got, "", 1);
+	assert_string_equal((const char *)buf_data(&got), want);
 }
 
 static void without_marks_all_is_stdout(void **state)
@@ -131,15 +135,17 @@ static void a_mark_waits_for_its_bytes(void **state)
 
 static void more_marks_than_are_read_at_once(void **state)
 {
-	char want[4096] = "";
+	struct buf want auto_clean(buf_deinit) = BUF_NULL;
 
 	(void)state;
+	buf_init(&want, 4096);
 	for (unsigned int i = 0; i < 5 * EXEC_LOG_MARKS; i++) {
 		mark(i % 2 ? OUT(i) : ERR(i));
 		say("x");
-		strcat(want, i % 2 ? "Ox" : "Ex");
+		buf_adds(&want, i % 2 ? "Ox" : "Ex");
 	}
-	check(64, want);
+	buf_add(&want, "", 1);
+	check(64, (const char *)buf_data(&want));
 	assert_int_equal(own.log.at, 5 * EXEC_LOG_MARKS);
 }
 
