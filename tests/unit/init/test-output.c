@@ -302,9 +302,8 @@ int main(void)
 		CASE(a_drain_takes_all_that_is_there),
 		CASE(a_drain_ends),
 	};
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
-
-	(void)sigaction(SIGXFSZ, &ignore, NULL);
+	(void)sigaction(SIGXFSZ, &ignore, NULL); /* a write fails instead */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
