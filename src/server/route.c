@@ -31,6 +31,7 @@ static const struct route routes[] = {
 	{ "GET", EXECD "/ping", ROUTE_BY_ID, api_ping, NULL },
 	{ "POST", EXECD "/command", ROUTE_BY_ID, api_command_run,
 	  "command.run" },
+	{ "GET", EXECD "/command", ROUTE_BY_ID, api_command_list, NULL },
 	{ "DELETE", EXECD "/command", ROUTE_BY_ID, api_command_interrupt,
 	  "command.interrupt" },
 	{ "GET", EXECD "/command/status/{exec}", ROUTE_BY_ID,

@@ -272,3 +272,26 @@ def test_a_client_that_leaves_does_not_end_the_command(sandbox):
     time.sleep(1)
     events = sandbox.command("cat /tmp/done")
     assert texts(events, "stdout") == ["done"]
+
+
+def test_a_list_has_the_newest_first_and_cut_texts(sandbox):
+    first = sandbox.command("true")[0]["text"]
+    second = sandbox.command(": " + "\u00fc" * 2000 + "; exit 4")[0]["text"]
+    reply = sandbox.api.get(sandbox.proxy("/command"))
+    assert reply.status == 200, reply
+    items = reply.json()["items"]
+    assert [item["id"] for item in items] == [second, first]
+    assert items[0]["content"] == ": " + "\u00fc" * 511
+    assert items[0]["exit_code"] == 4 and not items[0]["background"]
+    assert items[1]["content"] == "true" and not items[1]["running"]
+    reply = sandbox.api.get("/sandboxes/" + "0" * 32 + "/proxy/44772/command")
+    assert reply.status == 404
+
+
+def test_a_status_has_the_signal(sandbox):
+    command = sandbox.command("kill -SEGV $$")[0]["text"]
+    status = sandbox.api.get(sandbox.proxy(f"/command/status/{command}")).json()
+    assert (status["signal"], status["exit_code"]) == ("SIGSEGV", -1)
+    command = sandbox.command("exit 3")[0]["text"]
+    status = sandbox.api.get(sandbox.proxy(f"/command/status/{command}")).json()
+    assert "signal" not in status and status["exit_code"] == 3

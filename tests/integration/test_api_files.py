@@ -216,3 +216,12 @@ def test_the_mode_without_being_asked_is_644(sandbox):
     sandbox.upload(({"path": "/workspace/d/x"}, b"x"))
     assert listed(sandbox, "/workspace/d/x")[0] == "644"
     assert listed(sandbox, "/workspace/d")[0] == "755"
+
+
+def test_a_download_takes_its_path_verbatim(sandbox):
+    sandbox.upload(({"path": "/tmp/$HOME", "verbatim": True}, b"x"))
+    path = sandbox.proxy("/files/download?path=/tmp/%24HOME")
+    assert sandbox.api.get(path).status == 404
+    assert sandbox.api.get(path + "&verbatim=true").body == b"x"
+    path = sandbox.proxy("/files/download?path=tmp/x&verbatim=true")
+    assert sandbox.api.get(path).status == 400

@@ -32,6 +32,7 @@ void api_exec(struct request *req);
 /* api_command.c */
 void api_ping(struct request *req);
 void api_command_run(struct request *req);
+void api_command_list(struct request *req);
 void api_command_interrupt(struct request *req);
 void api_command_status(struct request *req);
 void api_command_logs(struct request *req);

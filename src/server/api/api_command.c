@@ -35,6 +35,10 @@
 #include "server/server.h"
 
 #define LOGS_MAX (8u * 1024 * 1024) /* of a log, in one answer */
+#define LIST_TEXT_MAX 1024u         /* of a command's text, in a list */
+/* Every byte escaped, and what else there is of one. */
+#define LIST_MAX \
+	((INIT_EXECS_MAX + COMMANDS_KEPT_MAX) * (8u * LIST_TEXT_MAX + 1024))
 
 /* A command that is asked for. */
 struct starting {
@@ -299,7 +303,7 @@ static struct command *reply_command(struct request *req)
 static void put_end(struct json_out *json, const struct command *command)
 {
 	const struct command_result *result = &command->result;
-	char value[16], trace[FOLLOW_TEXT_MAX];
+	char value[16], trace[FOLLOW_TEXT_MAX], name[VERDICT_SIGNAL_MAX];
 
 	if (result->verdict == VERDICT_EXITED)
 		json_put_int(json, "exit_code", result->exit_code);
@@ -309,6 +313,9 @@ static void put_end(struct json_out *json, const struct command *command)
 		json_put_text(json, "error", trace);
 	json_put_time(json, "finished_at", command->finished_us);
 	json_put_text(json, "verdict", verdict_name(result->verdict));
+	if (result->verdict != VERDICT_EXITED && result->signal > 0)
+		json_put_text(json, "signal",
+			      verdict_signal_name(result->signal, name));
 	json_put_bool(json, "truncated", result->truncated);
 	json_put_int(json, "wall_ms",
 		     (int64_t)((result->wall_us + 999) / 1000));
@@ -316,6 +323,32 @@ static void put_end(struct json_out *json, const struct command *command)
 	json_put_int(json, "peak_memory_bytes",
 		     (int64_t)(result->peak_memory_bytes & INT64_MAX));
 	json_put_int(json, "peak_pids", result->peak_pids);
+}
+
+/* At most @max bytes of @text, without cutting a character. */
+static size_t cut_text(const char *text, size_t max)
+{
+	size_t len = strnlen(text, max);
+
+	while (text[len] && len > 0 &&
+	       ((unsigned char)text[len] & 0xc0) == 0x80)
+		len--;
+	return len;
+}
+
+static void put_command(struct json_out *json, const struct command *command,
+			size_t text_max)
+{
+	json_open(json, NULL, '{');
+	json_put_text(json, "id", command->id);
+	json_put_bytes(json, "content", command->text,
+		       cut_text(command->text, text_max));
+	json_put_bool(json, "background", command->background);
+	json_put_bool(json, "running", command_running(command));
+	json_put_time(json, "started_at", command->started_us);
+	if (!command_running(command))
+		put_end(json, command);
+	json_close(json, '}');
 }
 
 void api_command_status(struct request *req)
@@ -327,13 +360,25 @@ void api_command_status(struct request *req)
 	if (!command)
 		return;
 	buf_init(&body, 8 * INIT_MSG_MAX);
+	put_command(&json, command, SIZE_MAX);
+	reply_json(req, 200, &body);
+}
+
+void api_command_list(struct request *req)
+{
+	const struct sandbox *sandbox = reply_sandbox(req);
+	struct buf body auto_clean(buf_deinit) = BUF_NULL;
+	struct json_out json = { .buf = &body };
+
+	if (!sandbox)
+		return;
+	buf_init(&body, LIST_MAX);
 	json_open(&json, NULL, '{');
-	json_put_text(&json, "id", command->id);
-	json_put_text(&json, "content", command->text);
-	json_put_bool(&json, "running", command_running(command));
-	json_put_time(&json, "started_at", command->started_us);
-	if (!command_running(command))
-		put_end(&json, command);
+	json_open(&json, "items", '[');
+	for (const struct command *c = sandbox->commands; c; c = c->next)
+		if (c->state != COMMAND_STARTING)
+			put_command(&json, c, LIST_TEXT_MAX);
+	json_close(&json, ']');
 	json_close(&json, '}');
 	reply_json(req, 200, &body);
 }

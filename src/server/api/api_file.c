@@ -634,13 +634,18 @@ static int read_download(struct request *req, struct download *download,
 			 struct err *err)
 {
 	struct strv env auto_clean(strv_deinit) = { 0 };
-	char path[FILE_PATH_MAX];
+	char path[FILE_PATH_MAX], verbatim[8];
 	int r;
 
 	r = http_query_get(req->head->query, "path", path, sizeof(path));
 	if (r < 0 || path[0] == '\0')
 		return err_set(err, ERR_INVALID, 0,
 			       "path is missing or malformed");
+	r = http_query_get(req->head->query, "verbatim", verbatim,
+			   sizeof(verbatim));
+	if (r == 0 && strcmp(verbatim, "true") == 0)
+		return file_spec_path(path, download->path,
+				      sizeof(download->path), err);
 	r = env_init(&env, &download->sandbox->spec, 0, err);
 	if (r < 0)
 		return r;

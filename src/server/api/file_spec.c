@@ -53,8 +53,8 @@ static int mode_to_text(int64_t mode, char ret_text[8], struct err *err)
 	return 0;
 }
 
-static int copy_path(const char *path, char *ret_path, size_t size,
-		     struct err *err)
+int file_spec_path(const char *path, char *ret_path, size_t size,
+		   struct err *err)
 {
 	size_t len = strlen(path);
 
@@ -90,7 +90,7 @@ int file_spec_read(const void *data, size_t len, const struct spec *sandbox,
 		return err_set(err, ERR_INVALID, 0, "path is missing");
 	r = env_init(&env, sandbox, 0, err);
 	if (r == 0 && verbatim) /* ours: names that hold a '$' */
-		r = copy_path(path, spec.path, sizeof(spec.path), err);
+		r = file_spec_path(path, spec.path, sizeof(spec.path), err);
 	else if (r == 0)
 		r = env_path(&env, path, spec.path, sizeof(spec.path), err);
 	if (r == 0)

@@ -28,3 +28,12 @@ struct file_spec {
  */
 int file_spec_read(const void *data, size_t len, const struct spec *sandbox,
 		   struct file_spec *ret_spec, struct err *err);
+
+/**
+ * file_spec_path() - a path as it is, which must be absolute
+ * @ret_path: @size bytes
+ *
+ * Return: 0, or -errno with @err.
+ */
+int file_spec_path(const char *path, char *ret_path, size_t size,
+		   struct err *err);

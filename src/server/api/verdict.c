@@ -39,16 +39,18 @@ static const struct {
 	{ LIMIT_HIT_INODES, "inodes" },
 };
 
-static const char *signal_name(int number, char text[static 32])
+const char *verdict_signal_name(int number,
+				char text[static VERDICT_SIGNAL_MAX])
 {
 	const char *name = sigabbrev_np(number);
 
 	if (name)
-		(void)snprintf(text, 32, "SIG%s", name);
+		(void)snprintf(text, VERDICT_SIGNAL_MAX, "SIG%s", name);
 	else if (number >= SIGRTMIN && number <= SIGRTMAX)
-		(void)snprintf(text, 32, "SIGRTMIN+%d", number - SIGRTMIN);
+		(void)snprintf(text, VERDICT_SIGNAL_MAX, "SIGRTMIN+%d",
+			       number - SIGRTMIN);
 	else
-		(void)snprintf(text, 32, "SIG%d", number);
+		(void)snprintf(text, VERDICT_SIGNAL_MAX, "SIG%d", number);
 	return text;
 }
 
@@ -138,7 +140,7 @@ void verdict_text(const struct run_result *result, const char *program,
 		return;
 	case VERDICT_SIGNALED:
 		(void)snprintf(ret_text, VERDICT_TEXT_MAX, "ended by %s",
-			       signal_name(exited->signal, name));
+			       verdict_signal_name(exited->signal, name));
 		return;
 	default:
 		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
@@ -154,7 +156,7 @@ static void put_exited(struct json_out *json, const struct init_exited *exited)
 	if (exited->signal) {
 		json_put_null(json, "exit_code");
 		json_put_text(json, "signal",
-			      signal_name(exited->signal, name));
+			      verdict_signal_name(exited->signal, name));
 	} else {
 		json_put_int(json, "exit_code", exited->exit_code);
 		json_put_null(json, "signal");

@@ -14,6 +14,7 @@ struct buf;
 struct run_result;
 
 #define VERDICT_TEXT_MAX 256
+#define VERDICT_SIGNAL_MAX 32
 
 /**
  * verdict_put() - the verdict object
@@ -32,6 +33,10 @@ void verdict_failed_text(enum init_stage stage, int sys, const char *program,
 
 /** verdict_name() - of an enum verdict */
 const char *verdict_name(uint32_t verdict);
+
+/** verdict_signal_name() - "SIGTERM"; written into @text, which it returns */
+const char *verdict_signal_name(int number,
+				char text[static VERDICT_SIGNAL_MAX]);
 
 /** verdict_signal_number() - of "SIGTERM" or "TERM"; 0: unknown */
 int verdict_signal_number(const char *in_name);
