@@ -4,8 +4,8 @@
 /*
  * osb.h - the C client library of OpenSandbox
  *
- * Speaks the same HTTP API as every other client, over a unix socket. One
- * struct osb_client is one connection; it isn't locked, so use it from one
+ * Speaks the same HTTP API as every other client, over a unix socket or, where
+ * $OPEN_SANDBOX_DOMAIN says so, by TCP. One struct osb_client is one connection; it isn't locked, so use it from one
  * thread at a time.
  *
  *	struct osb_client *client;
@@ -51,8 +51,9 @@ struct osb_client;
 
 /* All may be NULL or zero. Strings are copied. */
 struct osb_client_options {
-	/* Where osbd listens. NULL: $OSB_SOCKET, else the service's socket if
-	   something answers there, else the private one of this user. */
+	/* Where osbd listens. NULL: $OSB_SOCKET, else $OPEN_SANDBOX_DOMAIN (by
+	   TCP, HOST:PORT), else the service's socket if something answers
+	   there, else the private one of this user. */
 	const char *socket_path;
 	/* Where osb-broker lies. NULL: don't start a private one when none
 	   answers (never done for the service's socket). */
@@ -157,6 +158,20 @@ struct osb_file_spec {
  */
 OSB_API int osb_file_put(struct osb_client *client, const char *id,
 			 const struct osb_file_spec *spec, int fd,
+			 struct osb_error *err);
+
+/* Bytes as they come; @data is valid during the call only. 0 to go on, or a
+   negative errno, which ends the call that it is given to. */
+typedef int (*osb_bytes_fn)(void *ctx, const void *data, size_t len);
+
+/**
+ * osb_file_get() - a regular file of the sandbox, from its start to its end
+ * @path: absolute
+ *
+ * Without a 0 nothing that @fn was given is the whole file.
+ */
+OSB_API int osb_file_get(struct osb_client *client, const char *id,
+			 const char *path, osb_bytes_fn fn, void *ctx,
 			 struct osb_error *err);
 
 /* ---- Running a program --------------------------------------------------- */
@@ -276,6 +291,67 @@ OSB_API int osb_exec_kill(struct osb_exec *exec);
 
 /** osb_exec_verdict() - how it ended; NULL before osb_exec_process() said 1 */
 OSB_API const struct osb_verdict *osb_exec_verdict(const struct osb_exec *exec);
+
+/* ---- Commands: programs that go on by themselves -------------------------- */
+
+#define OSB_COMMAND_TEXT_MAX 1024
+
+struct osb_command_spec {
+	const char *text;       /* for bash, or sh */
+	const char *const *env; /* as of an exec */
+	const char *cwd;        /* the same */
+	const char *user;       /* the same */
+	uint64_t timeout_ms;    /* 0: none */
+};
+
+struct osb_command_info {
+	char id[OSB_ID_MAX + 1];
+	char text[OSB_COMMAND_TEXT_MAX + 1]; /* its beginning */
+	bool background;
+	bool running;
+	int64_t started_s;          /* Unix time */
+	int64_t finished_s;         /* the same; 0: it runs */
+	struct osb_verdict verdict; /* unless it runs; without what is left */
+};
+
+/** osb_command_start() - without stdin; its output goes to its log */
+OSB_API int osb_command_start(struct osb_client *client, const char *id,
+			      const struct osb_command_spec *spec,
+			      char ret_command[OSB_ID_MAX + 1],
+			      struct osb_error *err);
+
+OSB_API int osb_command_get(struct osb_client *client, const char *id,
+			    const char *command,
+			    struct osb_command_info *ret_info,
+			    struct osb_error *err);
+
+/**
+ * osb_command_list() - those of a sandbox that run or are remembered, newest
+ * first
+ * @ret_infos: an array to be given to free(3); NULL when there is none
+ */
+OSB_API int osb_command_list(struct osb_client *client, const char *id,
+			     struct osb_command_info **ret_infos,
+			     size_t *ret_num, struct osb_error *err);
+
+/**
+ * osb_command_log() - some of what it has printed: both streams, as they came
+ * @cursor: the first byte wanted; moved on by what @fn was given, also when
+ *          this fails, so that the next call goes on from there
+ *
+ * When the cursor didn't move there is nothing more now.
+ */
+OSB_API int osb_command_log(struct osb_client *client, const char *id,
+			    const char *command, uint64_t *cursor,
+			    osb_bytes_fn fn, void *ctx, struct osb_error *err);
+
+/** osb_command_interrupt() - SIGTERM to all of it, SIGKILL 3 s later */
+OSB_API int osb_command_interrupt(struct osb_client *client, const char *id,
+				  const char *command, struct osb_error *err);
+
+/** osb_command_delete() - kill it if it runs; forget it, with its log */
+OSB_API int osb_command_delete(struct osb_client *client, const char *id,
+			       const char *command, struct osb_error *err);
 
 #ifdef __cplusplus
 }

@@ -34,12 +34,20 @@ static bool nobody_listens(int r)
 	return r == -ENOENT || r == -ECONNREFUSED || r == -ENOTDIR;
 }
 
-/* The private daemon of this client: connect, or start it. */
+/* The daemon of this client: connect, or start it if it is a private one. */
 static int connect_or_start(struct osb_client *client, struct osb_error *err)
 {
 	const struct lookup *lookup = &client->lookup;
-	int sock_fd = lookup_connect(lookup->socket_path);
+	int sock_fd;
 
+	if (lookup->host[0]) {
+		sock_fd = lookup_connect_tcp(&lookup->address);
+		return sock_fd >= 0
+			       ? sock_fd
+			       : client_fail(err, -sock_fd, "connect to '%s'",
+					     lookup->host);
+	}
+	sock_fd = lookup_connect(lookup->socket_path);
 	if (sock_fd >= 0)
 		return sock_fd;
 	if (!nobody_listens(sock_fd) || !client->broker_path ||
@@ -69,12 +77,17 @@ int conn_reopen(struct osb_client *client, struct osb_error *err)
 static int find_daemon(struct osb_client *client, const char *path,
 		       struct osb_error *err)
 {
+	const char *domain = secure_getenv("OPEN_SANDBOX_DOMAIN");
 	int sock_fd;
 
 	if (!path)
 		path = secure_getenv("OSB_SOCKET");
 	if (path && *path)
 		return lookup_given(path, &client->lookup, err);
+	if (domain && *domain)
+		return lookup_domain(domain,
+				     secure_getenv("OPEN_SANDBOX_PROTOCOL"),
+				     &client->lookup, err);
 	sock_fd = lookup_connect(LOOKUP_SERVICE_SOCKET);
 	if (sock_fd < 0)
 		return lookup_private(&client->lookup, err);

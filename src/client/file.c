@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * file - stream one file into a sandbox
+ * file - stream one file into a sandbox, or out of it
  *
- * A multipart/form-data request in chunks, so that the length need not be
+ * In: a multipart/form-data request in chunks, so that the length need not be
  * known ahead and memory stays constant. The server may refuse in mid-way (a
  * full disk): while sending we watch for an early answer, else both sides
  * could wait for each other.
@@ -20,10 +20,12 @@
 #include "client/conn.h"
 #include "client/fail.h"
 #include "client/request.h"
+#include "http/url.h"
 #include "http/write.h"
 #include "osb/osb.h"
 
 #define TARGET_MAX 256
+#define QUERY_MAX (16u * 1024) /* a path with every byte encoded */
 #define BOUNDARY_MAX 64
 #define FILE_CHUNK (64u * 1024)
 
@@ -198,4 +200,26 @@ int osb_file_put(struct osb_client *client, const char *id,
 		return client_fail_status(err, status, buf_data(&client->body),
 					  buf_len(&client->body));
 	return 0;
+}
+
+int osb_file_get(struct osb_client *client, const char *id, const char *path,
+		 osb_bytes_fn fn, void *ctx, struct osb_error *err)
+{
+	struct buf target auto_clean(buf_deinit) = BUF_NULL;
+	int r = request_id_ok(id, err);
+
+	if (r < 0)
+		return r;
+	buf_init(&target, TARGET_MAX + QUERY_MAX);
+	buf_addf(
+		&target,
+		"/v1/sandboxes/%s/proxy/44772/files/download?verbatim=true&path=",
+		id);
+	http_percent_encode(&target, path);
+	buf_add(&target, "", 1);
+	if (target.failed)
+		return client_fail_text(err, ENAMETOOLONG,
+					"the path is too long");
+	return request_stream(client, (const char *)buf_data(&target), fn, ctx,
+			      err);
 }

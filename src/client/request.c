@@ -22,13 +22,14 @@
 #include "client/conn.h"
 #include "client/fail.h"
 #include "http/write.h"
-#include "osb/osb.h"
 
 void request_begin(struct osb_client *client, const char *method,
 		   const char *target)
 {
 	buf_reset(&client->out);
-	http_put_request(&client->out, method, target, "localhost");
+	http_put_request(&client->out, method, target,
+			 client->lookup.host[0] ? client->lookup.host
+						: "localhost");
 	if (client->build_id)
 		http_put_field(&client->out, "X-OSB-Build", client->build_id);
 	if (client->api_key)
@@ -94,11 +95,34 @@ int request_next_event(struct osb_client *client, struct http_event *ret_event,
 	return 0;
 }
 
+/* Where the body of a 200 goes; fn NULL: into client->body, as others. */
+struct body_sink {
+	osb_bytes_fn fn;
+	void *ctx;
+};
+
+static int take_body(struct osb_client *client, const struct body_sink *sink,
+		     const struct http_event *event, struct osb_error *err)
+{
+	int r;
+
+	if (sink->fn && client->reader.head.status == 200) {
+		r = sink->fn(sink->ctx, event->data, event->len);
+		return r < 0 ? client_fail(err, -r, "write what came") : 0;
+	}
+	buf_add(&client->body, event->data, event->len);
+	if (client->body.failed)
+		return client_fail_text(err, EMSGSIZE,
+					"the answer of osbd is too large");
+	return 0;
+}
+
 /*
  * Use the bytes in client->in[] up to the end of one message.
  * Return: 0 when it is complete, 1 when more bytes are needed, -errno.
  */
-static int read_message(struct osb_client *client, struct osb_error *err)
+static int read_message(struct osb_client *client, const struct body_sink *sink,
+			struct osb_error *err)
 {
 	struct http_event event;
 	int r;
@@ -113,11 +137,9 @@ static int read_message(struct osb_client *client, struct osb_error *err)
 		case HTTP_EVENT_HEAD:
 			break;
 		case HTTP_EVENT_BODY:
-			buf_add(&client->body, event.data, event.len);
-			if (client->body.failed)
-				return client_fail_text(
-					err, EMSGSIZE,
-					"the answer of osbd is too large");
+			r = take_body(client, sink, &event, err);
+			if (r < 0)
+				return r;
 			break;
 		case HTTP_EVENT_END:
 			return 0;
@@ -125,15 +147,15 @@ static int read_message(struct osb_client *client, struct osb_error *err)
 	}
 }
 
-int request_answer(struct osb_client *client, unsigned int *ret_status,
-		   struct osb_error *err)
+static int read_answer(struct osb_client *client, const struct body_sink *sink,
+		       unsigned int *ret_status, struct osb_error *err)
 {
 	bool got_any = false;
 	int r;
 
 	buf_reset(&client->body);
 	for (;;) {
-		r = read_message(client, err);
+		r = read_message(client, sink, err);
 		if (r < 0)
 			return r;
 		if (r == 0 && client->reader.head.status >= 200)
@@ -162,12 +184,26 @@ int request_answer(struct osb_client *client, unsigned int *ret_status,
 	return 0;
 }
 
-static int exchange(struct osb_client *client, const char *method,
-		    const char *target, const char *body,
-		    unsigned int *ret_status, struct osb_error *err)
+int request_answer(struct osb_client *client, unsigned int *ret_status,
+		   struct osb_error *err)
+{
+	static const struct body_sink none;
+
+	return read_answer(client, &none, ret_status, err);
+}
+
+/* Return: as request_answer(). */
+static int send_whole(struct osb_client *client, const char *method,
+		      const char *target, const char *body,
+		      struct osb_error *err)
 {
 	int r;
 
+	if (client->sock_fd < 0) { /* an earlier request broke off */
+		r = conn_reopen(client, err);
+		if (r < 0)
+			return r;
+	}
 	request_begin(client, method, target);
 	if (body) {
 		http_put_field(&client->out, "Content-Type",
@@ -179,9 +215,16 @@ static int exchange(struct osb_client *client, const char *method,
 		buf_adds(&client->out, body);
 	r = request_send(client, err);
 	/* It may have answered before it closed: look. */
-	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
-		return r;
-	return request_answer(client, ret_status, err);
+	return r == -EPIPE || r == -ECONNRESET ? 0 : r;
+}
+
+int request_exchange(struct osb_client *client, const char *method,
+		     const char *target, const char *body,
+		     unsigned int *ret_status, struct osb_error *err)
+{
+	int r = send_whole(client, method, target, body, err);
+
+	return r < 0 ? r : request_answer(client, ret_status, err);
 }
 
 int request_json(struct osb_client *client, const char *method,
@@ -198,17 +241,18 @@ int request_json(struct osb_client *client, const char *method,
 		if (!text)
 			return client_fail(err, ENOMEM, "make a request");
 	}
-	r = exchange(client, method, target, text, &status, err);
+	r = request_exchange(client, method, target, text, &status, err);
 	if (r == 1) {
 		r = conn_reopen(client, err);
 		if (r < 0)
 			return r;
-		r = exchange(client, method, target, text, &status, err);
-		if (r == 1)
-			return -EPIPE;
+		r = request_exchange(client, method, target, text, &status,
+				     err);
 	}
-	if (r < 0)
-		return r;
+	if (r != 0) { /* what is left of the answer is nobody's */
+		close_fd(&client->sock_fd);
+		return r < 0 ? r : -EPIPE;
+	}
 	if (status != want)
 		return client_fail_status(err, status, buf_data(&client->body),
 					  buf_len(&client->body));
@@ -223,6 +267,35 @@ int request_json(struct osb_client *client, const char *method,
 	return 0;
 }
 
+static int stream_once(struct osb_client *client, const char *target,
+		       const struct body_sink *sink, struct osb_error *err)
+{
+	unsigned int status = 0;
+	int r = send_whole(client, "GET", target, NULL, err);
+
+	if (r == 0)
+		r = read_answer(client, sink, &status, err);
+	if (r != 0) { /* what is left of the answer is nobody's */
+		close_fd(&client->sock_fd);
+		return r;
+	}
+	if (status == 200)
+		return 0;
+	return client_fail_status(err, status, buf_data(&client->body),
+				  buf_len(&client->body));
+}
+
+int request_stream(struct osb_client *client, const char *target,
+		   osb_bytes_fn fn, void *ctx, struct osb_error *err)
+{
+	const struct body_sink sink = { .fn = fn, .ctx = ctx };
+	int r = stream_once(client, target, &sink, err);
+
+	if (r == 1)
+		r = stream_once(client, target, &sink, err);
+	return r == 1 ? -EPIPE : r;
+}
+
 int request_id_ok(const char *id, struct osb_error *err)
 {
 	size_t len = strlen(id);
@@ -230,7 +303,6 @@ int request_id_ok(const char *id, struct osb_error *err)
 	if (len == 0 || len > OSB_ID_MAX ||
 	    strspn(id, "0123456789abcdefghijklmnopqrstuvwxyz"
 		       "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") != len)
-		return client_fail_text(err, EINVAL,
-					"'%.64s' isn't a sandbox id", id);
+		return client_fail_text(err, EINVAL, "'%.64s' isn't an id", id);
 	return 0;
 }

@@ -9,10 +9,9 @@
 #include <stddef.h>
 
 #include "client/json.h"
+#include "osb/osb.h"
 
 struct http_event;
-struct osb_client;
-struct osb_error;
 
 /**
  * request_begin() - put a request's line and our standing fields into
@@ -39,6 +38,25 @@ int request_answer(struct osb_client *client, unsigned int *ret_status,
 		   struct osb_error *err);
 
 /**
+ * request_exchange() - send a request and read its answer into client->body
+ * @body: sent as JSON; NULL: none
+ *
+ * Return: as request_answer().
+ */
+int request_exchange(struct osb_client *client, const char *method,
+		     const char *target, const char *body,
+		     unsigned int *ret_status, struct osb_error *err);
+
+/**
+ * request_stream() - GET; repeated once if the daemon was leaving
+ * @fn: gets the body of a 200, piece by piece; what it returns but 0 ends it
+ *
+ * Return: 0, or -errno with @err; then the next request connects anew.
+ */
+int request_stream(struct osb_client *client, const char *target,
+		   osb_bytes_fn fn, void *ctx, struct osb_error *err);
+
+/**
  * request_json() - a whole exchange; repeated once if the daemon was leaving
  * @in_body: sent as JSON; NULL: no body
  * @want:    the only status that is a success
@@ -49,7 +67,7 @@ int request_json(struct osb_client *client, const char *method,
 		 json_t **ret_body, struct osb_error *err);
 
 /**
- * request_id_ok() - may this sandbox id stand in a target?
+ * request_id_ok() - may this id stand in a target?
  *
  * Return: 0, or -EINVAL with @err.
  */
