@@ -23,7 +23,11 @@ struct command {
 };
 
 extern const struct command command_run;
+extern const struct command command_exec;
 extern const struct command command_ps;
+extern const struct command command_logs;
+extern const struct command command_kill;
+extern const struct command command_cp;
 extern const struct command command_renew;
 extern const struct command command_rm;
 extern const struct command command_audit;

@@ -31,26 +31,35 @@ struct copy_job {
 	struct osb_client *client;
 	const char *id;
 	const struct run_copy *copy;
+	enum copy_as as;
 	char root[INSIDE_MAX]; /* where the source itself goes, inside */
 	char owner[OWNER_MAX];
 	char group[OWNER_MAX];
 };
 
-static int complain(const struct run_copy *copy, const char *what,
+static int complain(const struct copy_job *job, const char *what,
 		    const char *why)
 {
-	(void)message("--copy '%s:%s': '%s': %s", copy->source, copy->target,
-		      what, why);
+	const struct run_copy *copy = job->copy;
+
+	if (job->as == COPY_AS_OPTION)
+		(void)message("--copy '%s:%s': '%s': %s", copy->source,
+			      copy->target, what, why);
+	else
+		(void)message("cp '%s': %s", what, why);
 	return -EINVAL;
 }
 
-int copy_check(const struct run_options *options)
+int copy_check(const struct run_options *options, enum copy_as as)
 {
 	for (size_t i = 0; i < options->num_copies; i++) {
-		const struct run_copy *copy = &options->copies[i];
+		const struct copy_job job = {
+			.copy = &options->copies[i],
+			.as = as,
+		};
 
-		if (access(copy->source, R_OK) < 0)
-			return complain(copy, copy->source,
+		if (access(job.copy->source, R_OK) < 0)
+			return complain(&job, job.copy->source,
 					strerrordesc_np(errno));
 	}
 	return 0;
@@ -70,7 +79,7 @@ static int place_root(struct copy_job *job, const char *workdir)
 		     target[0] == '/' ? "" : workdir,
 		     target[0] == '/' ? "" : "/", target, name);
 	if (n < 0 || (size_t)n >= sizeof(job->root))
-		return complain(job->copy, target, "the path is too long");
+		return complain(job, target, "the path is too long");
 	return 0;
 }
 
@@ -99,7 +108,7 @@ static int put(const struct copy_job *job, const char *path, mode_t mode,
 
 	r = osb_file_put(job->client, job->id, &spec, fd, &err);
 	if (r < 0)
-		(void)complain(job->copy, path, err.message);
+		(void)complain(job, path, err.message);
 	return r;
 }
 
@@ -112,11 +121,10 @@ static int put_file(const struct copy_job *job, const FTSENT *entry,
 	/* No O_NOFOLLOW: links to regular files are wanted. */
 	file_fd = open(entry->fts_accpath, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (file_fd < 0 || fstat(file_fd, &st) < 0)
-		return complain(job->copy, entry->fts_path,
-				strerrordesc_np(errno));
+		return complain(job, entry->fts_path, strerrordesc_np(errno));
 	if (S_ISDIR(st.st_mode))
 		return complain(
-			job->copy, entry->fts_path,
+			job, entry->fts_path,
 			"a symbolic link to a directory can't be copied");
 	return put(job, inside, st.st_mode, file_fd);
 }
@@ -146,8 +154,7 @@ static int put_entry(const struct copy_job *job, FTSENT *entry)
 		     entry->fts_path + skip,
 		     entry->fts_info == FTS_DP ? "/" : "");
 	if (n < 0 || (size_t)n >= sizeof(inside))
-		return complain(job->copy, entry->fts_path,
-				"the path is too long");
+		return complain(job, entry->fts_path, "the path is too long");
 	switch (entry->fts_info) {
 	case FTS_D:
 		entry->fts_parent->fts_number++;
@@ -157,14 +164,14 @@ static int put_entry(const struct copy_job *job, FTSENT *entry)
 	case FTS_DNR:
 	case FTS_ERR:
 	case FTS_NS:
-		return complain(job->copy, entry->fts_path,
+		return complain(job, entry->fts_path,
 				strerrordesc_np(entry->fts_errno));
 	default:
 		entry->fts_parent->fts_number++;
 		if (is_readable_kind(entry))
 			return put_file(job, entry, inside);
 		return complain(
-			job->copy, entry->fts_path,
+			job, entry->fts_path,
 			"expected a regular file, a directory, or a link to a file");
 	}
 }
@@ -178,19 +185,17 @@ static int copy_one(const struct copy_job *job)
 
 	fts = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
 	if (!fts)
-		return complain(job->copy, job->copy->source,
-				strerrordesc_np(errno));
+		return complain(job, job->copy->source, strerrordesc_np(errno));
 	while (r == 0 && (errno = 0, entry = fts_read(fts)) != NULL)
 		r = put_entry(job, entry);
 	if (r == 0 && errno != 0)
-		r = complain(job->copy, job->copy->source,
-			     strerrordesc_np(errno));
+		r = complain(job, job->copy->source, strerrordesc_np(errno));
 	(void)fts_close(fts); /* only read from */
 	return r;
 }
 
 int copy_all(struct osb_client *client, const char *id,
-	     const struct run_options *options)
+	     const struct run_options *options, enum copy_as as)
 {
 	const char *workdir =
 		options->workdir ? options->workdir : DEFAULT_WORKDIR;
@@ -201,6 +206,7 @@ int copy_all(struct osb_client *client, const char *id,
 			.client = client,
 			.id = id,
 			.copy = &options->copies[i],
+			.as = as,
 		};
 
 		split_user(&job, options->user);

@@ -8,12 +8,18 @@
 struct osb_client;
 struct run_options;
 
+/* How a message names what was asked for. */
+enum copy_as {
+	COPY_AS_OPTION,  /* --copy 'SRC:DST' */
+	COPY_AS_COMMAND, /* cp 'SRC' */
+};
+
 /**
  * copy_check() - can every source be read, before anything is started?
  *
  * Return: 0, or -errno (said on stderr).
  */
-int copy_check(const struct run_options *options);
+int copy_check(const struct run_options *options, enum copy_as as);
 
 /**
  * copy_all() - upload every --copy, owned by the user who will run
@@ -21,4 +27,4 @@ int copy_check(const struct run_options *options);
  * Return: 0, or -errno (said on stderr).
  */
 int copy_all(struct osb_client *client, const char *id,
-	     const struct run_options *options);
+	     const struct run_options *options, enum copy_as as);

@@ -36,7 +36,7 @@ static int run(int argc, char **argv)
 
 		(void)snprintf(left, sizeof(left), "%s %s", (*c)->name,
 			       (*c)->args);
-		printf("  %-34s %s\n", left, (*c)->summary);
+		printf("  %-38s %s\n", left, (*c)->summary);
 	}
 	printf("\n'osb COMMAND --help' tells more; so does osb(1).\n"
 	       "Try: osb run -- python3 -c 'print(6 * 7)'\n");

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * id - a sandbox as people name it: its id, or how that begins
+ * id - a sandbox or command as people name it: its id, or how that begins
  */
 
 #include "osb/osb.h"
@@ -17,3 +17,10 @@
  */
 int id_resolve(struct osb_client *client, const char *command, const char *arg,
 	       char ret_id[OSB_ID_MAX + 1]);
+
+/**
+ * id_resolve_command() - the same for a command of the sandbox @id
+ */
+int id_resolve_command(struct osb_client *client, const char *command,
+		       const char *id, const char *arg,
+		       char ret_id[OSB_ID_MAX + 1]);

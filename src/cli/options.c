@@ -115,15 +115,22 @@ static int set_value(const struct option *option, void *target,
 }
 
 /* The option that @arg names, up to its end or a '='. */
-static const struct option *find(const struct option_table *table,
-				 const char *arg)
+static const struct option *find_in(const struct option *list, const char *arg)
 {
 	size_t len = strcspn(arg, "=");
 
-	for (const struct option *o = table->options; o->name; o++)
+	for (const struct option *o = list; o && o->name; o++)
 		if (strlen(o->name) == len && strncmp(o->name, arg, len) == 0)
 			return o;
 	return NULL;
+}
+
+static const struct option *find(const struct option_table *table,
+				 const char *arg)
+{
+	const struct option *option = find_in(table->options, arg);
+
+	return option ? option : find_in(table->also, arg);
 }
 
 /*
@@ -191,15 +198,21 @@ int options_parse(const struct option_table *table, int argc, char **argv,
 	return 0;
 }
 
-void options_print(const struct option_table *table)
+static void print_list(const struct option *list)
 {
 	char left[64];
 
-	printf("Options:\n");
-	for (const struct option *o = table->options; o->name; o++) {
+	for (const struct option *o = list; o && o->name; o++) {
 		(void)snprintf(left, sizeof(left), "%s%s%s", o->name,
 			       o->value ? " " : "", o->value ? o->value : "");
 		printf("  %-24s %s\n", left, o->help);
 	}
+}
+
+void options_print(const struct option_table *table)
+{
+	printf("Options:\n");
+	print_list(table->options);
+	print_list(table->also);
 	printf("  %-24s %s\n", "--help", "this text");
 }

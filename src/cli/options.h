@@ -37,6 +37,7 @@ struct option {
 
 struct option_table {
 	const struct option *options; /* ends with name NULL */
+	const struct option *also;    /* the same; NULL: there are no more */
 	const char *command;          /* "run" */
 };
 

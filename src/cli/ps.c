@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * osb ps - the sandboxes that there are
+ * osb ps - the sandboxes that there are, or the commands of one
  */
 
 #include <inttypes.h>
@@ -15,9 +15,8 @@
 #include "cli/message.h"
 #include "cli/open.h"
 #include "cli/options.h"
+#include "cli/ps.h"
 #include "osb/osb.h"
-
-#define CELL_MAX 32
 
 DEFINE_AUTO(struct osb_client *, osb_client_close);
 
@@ -36,39 +35,38 @@ static const struct option_table ps_table = {
 	.command = "ps",
 };
 
-/* The largest unit that leaves a number of two or three digits. */
-static void format_span(int64_t seconds, char ret_text[CELL_MAX])
+void ps_format_span(int64_t seconds, char ret_text[PS_CELL_MAX])
 {
 	if (seconds < 120)
-		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "s",
+		(void)snprintf(ret_text, PS_CELL_MAX, "%" PRId64 "s",
 			       seconds > 0 ? seconds : 0);
 	else if (seconds < 2 * 3600)
-		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "m",
+		(void)snprintf(ret_text, PS_CELL_MAX, "%" PRId64 "m",
 			       seconds / 60);
 	else if (seconds < 2 * 86400)
-		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "h",
+		(void)snprintf(ret_text, PS_CELL_MAX, "%" PRId64 "h",
 			       seconds / 3600);
 	else
-		(void)snprintf(ret_text, CELL_MAX, "%" PRId64 "d",
+		(void)snprintf(ret_text, PS_CELL_MAX, "%" PRId64 "d",
 			       seconds / 86400);
 }
 
-static void format_age(int64_t created_s, char ret_text[CELL_MAX])
+static void format_age(int64_t created_s, char ret_text[PS_CELL_MAX])
 {
-	(void)snprintf(ret_text, CELL_MAX, "-");
+	(void)snprintf(ret_text, PS_CELL_MAX, "-");
 	if (created_s)
-		format_span((int64_t)time(NULL) - created_s, ret_text);
+		ps_format_span((int64_t)time(NULL) - created_s, ret_text);
 }
 
-static void format_left(int64_t expires_s, char ret_text[CELL_MAX])
+static void format_left(int64_t expires_s, char ret_text[PS_CELL_MAX])
 {
-	(void)snprintf(ret_text, CELL_MAX, "-");
+	(void)snprintf(ret_text, PS_CELL_MAX, "-");
 	if (expires_s)
-		format_span(expires_s - (int64_t)time(NULL), ret_text);
+		ps_format_span(expires_s - (int64_t)time(NULL), ret_text);
 }
 
 /* Exact: the largest binary unit that divides it. */
-static void format_size(uint64_t bytes, char ret_text[CELL_MAX])
+static void format_size(uint64_t bytes, char ret_text[PS_CELL_MAX])
 {
 	static const char *const units[] = { "", "Ki", "Mi", "Gi", "Ti" };
 	size_t i = 0;
@@ -76,28 +74,28 @@ static void format_size(uint64_t bytes, char ret_text[CELL_MAX])
 	for (; i + 1 < ARRAY_SIZE(units) && bytes > 0 && bytes % 1024 == 0; i++)
 		bytes /= 1024;
 	if (bytes == 0)
-		(void)snprintf(ret_text, CELL_MAX, "-");
+		(void)snprintf(ret_text, PS_CELL_MAX, "-");
 	else
-		(void)snprintf(ret_text, CELL_MAX, "%" PRIu64 "%s", bytes,
+		(void)snprintf(ret_text, PS_CELL_MAX, "%" PRIu64 "%s", bytes,
 			       units[i]);
 }
 
-static void format_cpus(uint32_t milli, char ret_text[CELL_MAX])
+static void format_cpus(uint32_t milli, char ret_text[PS_CELL_MAX])
 {
 	if (milli == 0)
-		(void)snprintf(ret_text, CELL_MAX, "-");
+		(void)snprintf(ret_text, PS_CELL_MAX, "-");
 	else if (milli % 1000 == 0)
-		(void)snprintf(ret_text, CELL_MAX, "%u", milli / 1000);
+		(void)snprintf(ret_text, PS_CELL_MAX, "%u", milli / 1000);
 	else
-		(void)snprintf(ret_text, CELL_MAX, "%um", milli);
+		(void)snprintf(ret_text, PS_CELL_MAX, "%um", milli);
 }
 
 static void print_table(const struct osb_sandbox_info *infos, size_t num)
 {
 	static const char format[] =
 		"%-32s  %-10s  %-10s  %5s  %5s  %8s  %5s  %6s  %8s\n";
-	char age[CELL_MAX], left[CELL_MAX], memory[CELL_MAX], cpus[CELL_MAX],
-		pids[CELL_MAX], disk[CELL_MAX];
+	char age[PS_CELL_MAX], left[PS_CELL_MAX], memory[PS_CELL_MAX],
+		cpus[PS_CELL_MAX], pids[PS_CELL_MAX], disk[PS_CELL_MAX];
 
 	printf(format, "ID", "IMAGE", "STATE", "AGE", "LEFT", "MEMORY", "CPUS",
 	       "PIDS", "DISK");
@@ -161,40 +159,50 @@ static void print_json(const struct osb_sandbox_info *infos, size_t num)
 	printf("\n");
 }
 
-static int run(int argc, char **argv)
+static int list(struct osb_client *client, bool json)
 {
-	struct osb_client *client auto_clean(osb_client_closep) = NULL;
 	struct osb_sandbox_info *infos auto_free = NULL;
-	struct ps_options options = { false };
 	struct osb_error err;
 	size_t num;
-	int next, r;
 
-	r = options_parse(&ps_table, argc, argv, &options, &next);
-	if (r == OPTIONS_E_HELP) {
-		printf("Usage: osb ps [--json]\n\n"
-		       "List your sandboxes, newest first.\n\n");
-		options_print(&ps_table);
-		return 0;
-	}
-	if (r < 0)
-		return EXIT_OSB;
-	if (next < argc)
-		return message("ps '%s': expected no argument", argv[next]);
-	if (open_client(&client) < 0)
-		return EXIT_OSB;
 	if (osb_sandbox_list(client, &infos, &num, &err) < 0)
 		return message("list sandboxes: %s", err.message);
-	if (options.json)
+	if (json)
 		print_json(infos, num);
 	else
 		print_table(infos, num);
 	return 0;
 }
 
+static int run(int argc, char **argv)
+{
+	struct osb_client *client auto_clean(osb_client_closep) = NULL;
+	struct ps_options options = { false };
+	int next, r;
+
+	r = options_parse(&ps_table, argc, argv, &options, &next);
+	if (r == OPTIONS_E_HELP) {
+		printf("Usage: osb ps [--json] [ID]\n\n"
+		       "List your sandboxes, newest first; or the commands "
+		       "of one.\n\n");
+		options_print(&ps_table);
+		return 0;
+	}
+	if (r < 0)
+		return EXIT_OSB;
+	if (argc - next > 1)
+		return message("ps '%s': expected one id at most",
+			       argv[next + 1]);
+	if (open_client(&client) < 0)
+		return EXIT_OSB;
+	if (next < argc)
+		return ps_commands(client, argv[next], options.json);
+	return list(client, options.json);
+}
+
 const struct command command_ps = {
 	.name = "ps",
-	.args = "[--json]",
-	.summary = "list sandboxes",
+	.args = "[--json] [ID]",
+	.summary = "list sandboxes, or the commands of one",
 	.run = run,
 };

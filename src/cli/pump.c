@@ -217,8 +217,8 @@ static int turn(struct pump *pump, struct osb_error *err)
 	return 0;
 }
 
-int pump_run(struct osb_exec *exec, struct output *output, int *ret_signal,
-	     struct osb_error *err)
+int pump_run(struct osb_exec *exec, struct output *output, bool has_stdin,
+	     int *ret_signal, struct osb_error *err)
 {
 	int signal_fd auto_fd = open_signals();
 	struct pump pump; /* its chunk needs no zeroes */
@@ -228,7 +228,7 @@ int pump_run(struct osb_exec *exec, struct output *output, int *ret_signal,
 	pump.exec = exec;
 	pump.output = output;
 	pump.signal_fd = signal_fd; /* -1 at worst: nothing is forwarded */
-	pump.stdin_open = true;
+	pump.stdin_open = has_stdin;
 	while (r == 0 && output->failed == 0 &&
 	       !(pump.done && !output_blocked(output)))
 		r = turn(&pump, err);

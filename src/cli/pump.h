@@ -17,9 +17,10 @@ struct output;
 /**
  * pump_run() - until the program has ended and its output is written
  * @output: the one given to the exec; look at output->failed afterwards
+ * @has_stdin: ours is the program's
  * @ret_signal: filled in with PUMP_E_SIGNAL
  *
  * Return: 0, PUMP_E_SIGNAL, or -errno with @err.
  */
-int pump_run(struct osb_exec *exec, struct output *output, int *ret_signal,
-	     struct osb_error *err);
+int pump_run(struct osb_exec *exec, struct output *output, bool has_stdin,
+	     int *ret_signal, struct osb_error *err);

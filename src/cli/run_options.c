@@ -180,26 +180,32 @@ static int set_volume(void *target, const char *value)
 	return 0;
 }
 
-static int set_copy(void *target, const char *value)
+int run_options_add_copy(struct run_options *options, const char *source,
+			 const char *target)
 {
-	struct run_options *options = target;
-	char *source auto_free = NULL;
-	char *inside auto_free = NULL;
-	int r;
+	char *from auto_free = strdup(source);
+	char *to auto_free = strdup(target);
 
-	if (make_array(options, &options->copies, sizeof(*options->copies)) < 0)
+	if (!from || !to ||
+	    make_array(options, &options->copies, sizeof(*options->copies)) < 0)
 		return -ENOMEM;
-	r = split_pair(value, true, &source, &inside);
-	if (r < 0)
-		return r;
 	/* "dir/" is "dir": what is below it is appended to DST either way. */
-	for (size_t len = strlen(source); len > 1 && source[len - 1] == '/';)
-		source[--len] = '\0';
+	for (size_t len = strlen(from); len > 1 && from[len - 1] == '/';)
+		from[--len] = '\0';
 	options->copies[options->num_copies++] = (struct run_copy){
-		.source = take_ptr(source),
-		.target = take_ptr(inside),
+		.source = take_ptr(from),
+		.target = take_ptr(to),
 	};
 	return 0;
+}
+
+static int set_copy(void *target, const char *value)
+{
+	char *source auto_free = NULL;
+	char *inside auto_free = NULL;
+	int r = split_pair(value, true, &source, &inside);
+
+	return r < 0 ? r : run_options_add_copy(target, source, inside);
 }
 
 #define FIELD(name) offsetof(struct run_options, name)
@@ -229,6 +235,19 @@ static const struct option run_option_list[] = {
 	{ "--shm", OPTION_SIZE, FIELD(limits.shm_bytes), "SIZE",
 	  "size of /dev/shm (64Mi)", NULL, NULL, LIMITS_MIN_SHM,
 	  LIMITS_MAX_BYTES },
+	{ "--volume", OPTION_CUSTOM, 0, "SRC:DST[:ro]",
+	  "show a directory or file of the host inside",
+	  "SRC:DST, SRC:DST:ro or SRC:DST:rw with an absolute DST", set_volume,
+	  0, 0 },
+	{ "--copy", OPTION_CUSTOM, 0, "SRC:DST",
+	  "put a copy of a file or tree inside",
+	  "SRC:DST, SRC here and DST in the sandbox", set_copy, 0, 0 },
+	{ "--network", OPTION_CUSTOM, 0, "none", "no network (none)",
+	  "none, the only network there is yet", set_network, 0, 0 },
+	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL, 0, 0 },
+};
+
+const struct option run_program_options[] = {
 	{ "--timeout", OPTION_TIME, FIELD(timeout_ms), "TIME",
 	  "end it after 500ms, 30s, 5m, 2h (never)", NULL, NULL, 1,
 	  UNITS_TIME_MAX_MS },
@@ -241,15 +260,6 @@ static const struct option run_option_list[] = {
 	{ "--user", OPTION_CUSTOM, 0, "USER",
 	  "sandbox, root, UID or UID:GID (sandbox)",
 	  "sandbox, root, UID or UID:GID", set_user, 0, 0 },
-	{ "--volume", OPTION_CUSTOM, 0, "SRC:DST[:ro]",
-	  "show a directory or file of the host inside",
-	  "SRC:DST, SRC:DST:ro or SRC:DST:rw with an absolute DST", set_volume,
-	  0, 0 },
-	{ "--copy", OPTION_CUSTOM, 0, "SRC:DST",
-	  "put a copy of a file or tree inside",
-	  "SRC:DST, SRC here and DST in the sandbox", set_copy, 0, 0 },
-	{ "--network", OPTION_CUSTOM, 0, "none", "no network (none)",
-	  "none, the only network there is yet", set_network, 0, 0 },
 	{ "--json", OPTION_FLAG, FIELD(json), NULL,
 	  "print one object with output and verdict", NULL, NULL, 0, 0 },
 	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL, 0, 0 },
@@ -257,6 +267,7 @@ static const struct option run_option_list[] = {
 
 static const struct option_table run_table = {
 	.options = run_option_list,
+	.also = run_program_options,
 	.command = "run",
 };
 
@@ -288,14 +299,19 @@ static int check_limits(const struct run_options *options)
 	return 0;
 }
 
+void run_options_init(struct run_options *options, int argc, char **argv)
+{
+	memset(options, 0, sizeof(*options));
+	options->max_items = (size_t)argc;
+	options->argv = argv;
+	options->user = "sandbox";
+}
+
 int run_options_parse(int argc, char **argv, struct run_options *ret_options)
 {
 	int next, r;
 
-	memset(ret_options, 0, sizeof(*ret_options));
-	ret_options->max_items = (size_t)argc;
-	ret_options->argv = argv;
-	ret_options->user = "sandbox";
+	run_options_init(ret_options, argc, argv);
 	r = options_parse(&run_table, argc, argv, ret_options, &next);
 	if (r != 0)
 		return r;

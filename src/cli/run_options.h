@@ -2,13 +2,15 @@
 #pragma once
 
 /*
- * run_options - what the command line of `osb run` asks for
+ * run_options - what the command line of `osb run` asks for, and the part of
+ * it that others share
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/options.h"
 #include "osb/osb.h"
 
 struct run_copy {
@@ -34,12 +36,23 @@ struct run_options {
 	char **program; /* argv of the program, ending with NULL */
 };
 
+/* About the program, not its sandbox, for a target that begins with a struct
+   run_options: --timeout, --env, --workdir, --user, --json. */
+extern const struct option run_program_options[];
+
+/** run_options_init() - no option given; @argv stays the caller's */
+void run_options_init(struct run_options *options, int argc, char **argv);
+
 /**
  * run_options_parse() - from the arguments behind `osb run`
  *
  * Return: 0, OPTIONS_E_HELP, or -errno (said on stderr). Call deinit always.
  */
 int run_options_parse(int argc, char **argv, struct run_options *ret_options);
+
+/** run_options_add_copy() - as --copy SOURCE:TARGET does: 0 or -ENOMEM */
+int run_options_add_copy(struct run_options *options, const char *source,
+			 const char *target);
 
 void run_options_deinit(struct run_options *options);
 

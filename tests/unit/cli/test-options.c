@@ -43,7 +43,16 @@ static const struct option list[] = {
 	  0 },
 	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL, 0, 0 },
 };
-static const struct option_table table = { .options = list, .command = "t" };
+static const struct option more[] = {
+	{ "--also", OPTION_FLAG, offsetof(struct target, flag), NULL, "", NULL,
+	  NULL, 0, 0 },
+	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL, 0, 0 },
+};
+static const struct option_table table = {
+	.options = list,
+	.also = more,
+	.command = "t",
+};
 
 /* Parses "t" and @words; keeps what is said on stderr in @ret_said. */
 static int parse(char **words, struct target *target, int *ret_next,
@@ -175,6 +184,20 @@ static void what_is_not_in_the_table_is_refused(void **state)
 			 OPTIONS_E_HELP);
 }
 
+static void the_second_list_counts_as_well(void **state)
+{
+	struct target t;
+	char said[512];
+	int next;
+
+	(void)state;
+	assert_int_equal(parse(WORDS(W("--size=1k"), W("--also")), &t, &next,
+			       said),
+			 0);
+	assert_int_equal(t.size, 1000);
+	assert_true(t.flag);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_bad_value_is_named_in_one_line),
 		cmocka_unit_test(out_of_range_tells_the_bound),
 		cmocka_unit_test(what_is_not_in_the_table_is_refused),
+		cmocka_unit_test(the_second_list_counts_as_well),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
