@@ -29,6 +29,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "backend/native/cgroup.h"
 #include "backend/plan.h"
 #include "base/err.h"
 #include "wire/broker_msg.h"
@@ -63,22 +64,6 @@ struct native_config {
 	char roots[NATIVE_ROOTS_MAX][PATH_MAX]; /* volumes must lie below */
 	char layer_dir[PATH_MAX];               /* files of layers on disk */
 	bool private; /* volumes: anything but the deny-list */
-};
-
-/* Directories of one block; -1 in a hierarchy that this host lacks. */
-struct cgroup_block {
-	int fd[PLAN_NUM_HIERARCHIES];
-};
-
-#define CGROUP_BLOCK_NULL                \
-	{                                \
-		.fd = { -1, -1, -1, -1 } \
-	}
-_Static_assert(PLAN_NUM_HIERARCHIES == 4, "CGROUP_BLOCK_NULL has all");
-
-struct cgroup_host {
-	bool unified;                 /* v2 has all controllers */
-	int fd[PLAN_NUM_HIERARCHIES]; /* the parent of all blocks, or -1 */
 };
 
 /*
@@ -276,31 +261,3 @@ bool volume_policy_check(const struct native_config *config, int fd,
 			 const char *path, bool read_only);
 int volume_open(struct native *native, const struct plan_op *op, uint32_t base,
 		int *ret_mnt_fd, struct err *err);
-
-int cgroup_open(struct cgroup_host *host, const char *parent, struct err *err);
-int cgroup_block_open(const struct cgroup_host *host, uint32_t block,
-		      uid_t block_base, struct cgroup_block *ret_block,
-		      struct err *err);
-int cgroup_block_make(const struct cgroup_host *host, uint32_t block,
-		      uid_t block_base, struct cgroup_block *ret_block);
-bool cgroup_block_populated(const struct cgroup_host *host, const char *parent,
-			    uint32_t block);
-void cgroup_slot_clean(const struct cgroup_block *cgroup, unsigned int slot);
-/* The launcher: first into the block, to make it its namespace's root... */
-int cgroup_block_enter(const struct cgroup_block *cgroup, pid_t pid);
-/* ...then into its own place, so that the block can have limits below it. */
-int cgroup_block_settle(const struct cgroup_host *host,
-			const struct cgroup_block *cgroup, pid_t pid);
-/* What another broker, which is dead, has left of it. */
-int cgroup_block_clean(const struct cgroup_host *host, const char *parent,
-		       uint32_t block);
-void cgroup_block_close(const struct cgroup_host *host, uint32_t block,
-			struct cgroup_block *cgroup);
-int cgroup_remove(int parent_fd, const char *name);
-
-/* Where a hierarchy is mounted; @controller NULL: v2. */
-int cgroup_find_mount(FILE *mountinfo, const char *controller, char *buf,
-		      size_t size);
-
-/* Does cgroup.controllers name all that we need? */
-bool cgroup_has_all(const char *list);
