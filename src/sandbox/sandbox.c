@@ -804,7 +804,9 @@ static int load_one(void *ctx, const struct store_sandbox *record)
 	if (!sandbox->made)
 		sandbox->state = SANDBOX_RUNNING;
 	link_record(all, sandbox);
-	(void)charge(sandbox); /* room or not, it is there */
+	/* Room or not, it is there; a record of what was takes none. */
+	if (sandbox->state != SANDBOX_FAILED)
+		(void)charge(sandbox);
 	if (sandbox->state == SANDBOX_FAILED)
 		all->num_live--;
 	return 0;
@@ -854,9 +856,11 @@ void sandboxes_loaded(struct sandboxes *all)
 			remove_record(s);
 			continue;
 		}
-		if (s->missing && s->state == SANDBOX_RUNNING)
+		if (s->missing && s->state == SANDBOX_RUNNING) {
 			fail_sandbox(s,
 				     "the sandbox ended while nobody looked");
+			release(s);
+		}
 		s->missing = false;
 		commands_take_up(s);
 		sandbox_warm(s); /* what osbd's end has left in it ends */
