@@ -11,6 +11,10 @@
  *             always is, as SANDBOXES_MAX is less.
  */
 
+/*
+ * #syscalls  sysinfo
+ */
+
 #include "sandbox/account.h"
 
 #include <assert.h>

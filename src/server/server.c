@@ -192,6 +192,7 @@ static int read_anew(struct server *server, int keys_fd, int config_fd,
 		     struct err *err)
 {
 	struct settings *settings auto_free = malloc(sizeof(*settings));
+	struct account_limits limits;
 	struct keys keys = { .key = NULL };
 	int r = 0;
 
@@ -201,10 +202,14 @@ static int read_anew(struct server *server, int keys_fd, int config_fd,
 	if (config_fd >= 0)
 		r = settings_load(config_fd, server->config_name, settings,
 				  err);
+	if (r == 0)
+		r = settings_accounts(settings, server->one_caller, &limits,
+				      err);
 	if (r == 0 && keys_fd >= 0)
 		r = keys_load(keys_fd, &keys, err);
 	if (r < 0)
 		return r;
+	server->sandboxes.accounts.limits = limits;
 	server->settings = *settings;
 	set_pools(server);
 	log_as_json(settings->log == SETTINGS_LOG_JSON);
@@ -284,6 +289,7 @@ static int read_files(struct server *server,
 	int config_fd auto_fd = options->config_name ? OSBD_FD_CONFIG : -1;
 	int r = 0;
 
+	server->one_caller = options->private && !options->has_keys;
 	settings_init(&server->settings);
 	if (options->config_name)
 		r = settings_load(config_fd, options->config_name,
@@ -294,8 +300,7 @@ static int read_files(struct server *server,
 	server->config_name =
 		options->config_name ? options->config_name : "osbd.conf";
 	if (r == 0)
-		r = settings_accounts(&server->settings,
-				      options->private && !options->has_keys,
+		r = settings_accounts(&server->settings, server->one_caller,
 				      &server->account_limits, err);
 	return r;
 }

@@ -51,6 +51,7 @@ struct server {
 	uint64_t idle_exit_ms;  /* 0: never */
 	uint64_t idle_since_ms; /* 0: not idle */
 	bool private;           /* serves one user's `osb` only */
+	bool one_caller;        /* ... and nobody else, by no key */
 	bool other_build_seen;  /* ... and that is another build: make room */
 	bool leaving;           /* the broker is asked for leave */
 	bool draining;          /* we end as soon as all is answered */

@@ -133,18 +133,18 @@ static void a_log_comes_behind_the_streams(void **state)
 static void a_log_takes_the_place_of_the_streams(void **state)
 {
 	static const struct {
-		uint32_t flags;
 		uint64_t log_max;
+		uint32_t flags;
 		int want;
 	} cases[] = {
-		{ INIT_EXEC_LOG, 1, 0 },
-		{ INIT_EXEC_LOG | INIT_EXEC_INDEX | INIT_EXEC_STDIN, 1, 0 },
-		{ INIT_EXEC_LOG, 0, -EPROTO },
-		{ INIT_EXEC_LOG, INIT_INDEX_STDERR, -EPROTO },
-		{ INIT_EXEC_LOG | INIT_EXEC_STDOUT, 1, -EPROTO },
-		{ INIT_EXEC_LOG | INIT_EXEC_STDERR, 1, -EPROTO },
-		{ INIT_EXEC_INDEX, 0, -EPROTO },
-		{ 0, 1, -EPROTO },
+		{ 1, INIT_EXEC_LOG, 0 },
+		{ 1, INIT_EXEC_LOG | INIT_EXEC_INDEX | INIT_EXEC_STDIN, 0 },
+		{ 0, INIT_EXEC_LOG, -EPROTO },
+		{ INIT_INDEX_STDERR, INIT_EXEC_LOG, -EPROTO },
+		{ 1, INIT_EXEC_LOG | INIT_EXEC_STDOUT, -EPROTO },
+		{ 1, INIT_EXEC_LOG | INIT_EXEC_STDERR, -EPROTO },
+		{ 0, INIT_EXEC_INDEX, -EPROTO },
+		{ 1, 0, -EPROTO },
 	};
 
 	(void)state;
