@@ -19,6 +19,7 @@
 
 #define SERVER_READ_MAX (64u * 1024) /* of a socket, in one go */
 #define SERVER_PIPE_MAX (32u * 1024) /* of an exec's output, in one go */
+#define SERVER_LOG_MAX (64u * 1024)  /* of a command's log, in one go */
 
 struct conn;
 struct run;
@@ -59,6 +60,8 @@ struct server {
 
 	uint8_t read_buf[SERVER_READ_MAX]; /* used within one call only */
 	uint8_t pipe_buf[SERVER_PIPE_MAX]; /* likewise */
+	/* Not read_buf: requests that were pipelined may wait in that. */
+	uint8_t log_buf[SERVER_LOG_MAX];
 };
 
 struct server_options {

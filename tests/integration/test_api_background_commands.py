@@ -304,6 +304,30 @@ def test_a_follower_that_does_not_read_costs_nothing(service):
     assert box.forget(command).status == 204
 
 
+@pytest.mark.parametrize("what", ["logs", "events"])
+def test_output_is_never_taken_for_a_request(daemon, sandbox, what):
+    """Not even where the client's next request lay when the log was read."""
+    other = daemon.api().create()
+
+    def request(command):
+        path = sandbox.proxy(f"/command/{command}/{what}")
+        return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+    forged = f"DELETE {other.path()} HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n"
+    command = sandbox.start(
+        f"printf '%{len(request('0' * 32))}s{forged}' ''"
+    )  # fmt: skip
+    sandbox.wait_ended(command)
+    answer = daemon.api().raw(
+        request(command)
+        + b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        + b"X-Fill: " + b"x" * 200 + b"\r\n\r\n"
+    )  # fmt: skip
+    assert answer.endswith(b'{"status":"healthy"}'), answer
+    assert other.get().status == 200
+    assert other.delete().status == 204
+
+
 # Lines of every kind, on both streams, at random; always the same ones.
 MIXED = r"""
 import os, random, sys, time

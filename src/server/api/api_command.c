@@ -423,15 +423,15 @@ static void reply_log(struct request *req, struct exec_log *log)
 	http_put_number(out, "Content-Length", left);
 	reply_head_end(req, false);
 	while (left > 0) {
-		size_t max = sizeof(server->read_buf);
-		size_t n = exec_log_next(log, server->read_buf,
+		size_t max = sizeof(server->log_buf);
+		size_t n = exec_log_next(log, server->log_buf,
 					 left < max ? left : max, &stream);
 
 		if (n == 0) { /* it has shrunk: no honest init does that */
 			request_abort(req);
 			return;
 		}
-		reply_piece(req, server->read_buf, n);
+		reply_piece(req, server->log_buf, n);
 		left -= n;
 	}
 	reply_end(req);

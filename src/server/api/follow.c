@@ -72,7 +72,7 @@ static void send_stderr(void *ctx, const uint8_t *line, size_t len)
 	event_line(follow->req, "stderr", line, len, follow->lines[1].end);
 }
 
-_Static_assert(READ_MAX <= SERVER_READ_MAX, "it fits the buffer");
+_Static_assert(READ_MAX <= SERVER_LOG_MAX, "it fits the buffer");
 
 static const lines_fn line_fns[EXEC_LOG_STREAMS] = { send_stdout, send_stderr };
 
@@ -162,11 +162,11 @@ static void pump(struct follow *follow)
 
 	while (req->conn && !request_full(req)) {
 		unsigned int stream;
-		size_t n = exec_log_next(&follow->log, server->read_buf,
+		size_t n = exec_log_next(&follow->log, server->log_buf,
 					 READ_MAX, &stream);
 
 		if (n > 0) {
-			feed(follow, stream, server->read_buf, n);
+			feed(follow, stream, server->log_buf, n);
 			continue;
 		}
 		if (ended) {
