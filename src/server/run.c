@@ -13,7 +13,9 @@
  * Process:    osbd.
  * Input from: the program: any bytes at any speed.
  * Ownership:  owns our ends of the pipes; the far ends are closed as soon as
- *             init has them.
+ *             init has them. A callback can end the client, with it a sandbox
+ *             that is bound to it, and so the run: who goes on afterwards holds
+ *             a reference.
  * Limits:     RUN_STDIN_MAX bytes wait for stdin; output is never kept.
  *
  * #syscalls  pipe2 fcntl fchmod read write close
@@ -54,6 +56,7 @@ struct out_pipe {
 };
 
 struct run {
+	unsigned int refs; /* until it is over; and of who goes on with it */
 	struct server *server;
 	struct sandbox *sandbox; /* a reference */
 	struct exec *exec;       /* NULL: over */
@@ -65,6 +68,7 @@ struct run {
 	bool stdin_eof; /* close it when stdin_buf is empty */
 	struct out_pipe out[2];
 	bool started, ended, paused, detached;
+	bool over;               /* had its last callback */
 	bool overdue;            /* we ended the sandbox for it */
 	uint64_t overdue_ms;     /* when to; 0: never */
 	struct run *prev, *next; /* in server->runs */
@@ -72,9 +76,9 @@ struct run {
 	struct run_result result;
 };
 
-static void run_free(struct run *run)
+static void run_unref(struct run *run)
 {
-	if (!run)
+	if (!run || --run->refs)
 		return;
 	if (run->prev)
 		run->prev->next = run->next;
@@ -92,7 +96,7 @@ static void run_free(struct run *run)
 	sandbox_unref(run->sandbox);
 	free(run);
 }
-DEFINE_AUTO(struct run *, run_free);
+DEFINE_AUTO(struct run *, run_unref);
 
 static void close_out(struct out_pipe *out)
 {
@@ -110,11 +114,13 @@ static void close_stdin(struct run *run)
 /* All is read: the last callback. */
 static void finish_if_done(struct run *run)
 {
-	if (!run->ended || run->out[0].fd >= 0 || run->out[1].fd >= 0)
+	if (run->over || !run->ended || run->out[0].fd >= 0 ||
+	    run->out[1].fd >= 0)
 		return;
+	run->over = true;
 	if (!run->detached)
 		run->ops->done(run->ctx, &run->result);
-	run_free(run);
+	run_unref(run);
 }
 
 /* Reads what is there, as long as somebody wants it. */
@@ -159,8 +165,10 @@ static void on_out_ready(void *ctx, unsigned int events)
 	struct run *run = out->run;
 
 	(void)events;
+	run->refs++;
 	read_out(out);
 	finish_if_done(run);
+	run_unref(run);
 }
 
 static void watch_outs(struct run *run)
@@ -186,14 +194,17 @@ static void on_started(void *ctx, int32_t pid)
 	run->started = true;
 	run->started_ms = server_now_ms(run->server);
 	run->server->metrics.execs++;
+	run->refs++;
 	if (!run->detached)
 		run->ops->started(run->ctx, pid);
 	watch_outs(run);
+	run_unref(run);
 }
 
 /* The program is over: find out how much of its output is still ours. */
 static void end_run(struct run *run, enum run_outcome outcome)
 {
+	run->refs++;
 	run->exec = NULL;
 	run->ended = true;
 	run->result.outcome = outcome;
@@ -211,6 +222,7 @@ static void end_run(struct run *run, enum run_outcome outcome)
 	}
 	watch_outs(run); /* what is paused goes on later */
 	finish_if_done(run);
+	run_unref(run);
 }
 
 static void on_failed(void *ctx, enum init_stage stage, int sys)
@@ -300,6 +312,7 @@ static struct run *run_new(struct server *server, struct sandbox *sandbox,
 
 	if (!run)
 		return NULL;
+	run->refs = 1;
 	run->server = server;
 	run->next = server->runs;
 	if (run->next)
@@ -337,7 +350,7 @@ int run_start(struct server *server, struct sandbox *sandbox,
 		.exited = on_exited,
 		.lost = on_lost,
 	};
-	struct run *run auto_clean(run_freep) =
+	struct run *run auto_clean(run_unrefp) =
 		run_new(server, sandbox, ops, ctx);
 	struct far_ends far auto_clean(far_ends_close) = {
 		.fd = { -1, -1, -1 },

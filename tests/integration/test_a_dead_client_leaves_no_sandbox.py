@@ -61,6 +61,28 @@ def test_a_closed_websocket_with_bind(daemon):
     procs.wait_for(lambda: box.get().status == 404, 1, "the sandbox is gone")
 
 
+def frame(opcode, payload):
+    """Of a client, masked with zeros; a short one."""
+    return bytes([0x80 | opcode, 0x80 | len(payload)]) + bytes(4) + payload
+
+
+def test_a_websocket_with_bind_that_closes_before_the_start(daemon):
+    """Its program's start is told to nobody, and ends the sandbox."""
+    api, osbd = daemon.api(), daemon.osbd()
+    for _ in range(10):
+        box = api.create()
+        api.raw(
+            f"GET {box.path('/exec')} HTTP/1.1\r\nHost: localhost\r\n"
+            "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
+            + frame(1, b'{"argv": ["true"], "bind": true}')
+            + frame(8, b"\x03\xe8")
+        )  # fmt: skip
+        procs.wait_for(lambda: box.get().status == 404, 1, "it is gone")
+    assert daemon.osbd() == osbd
+
+
 def test_without_bind_the_sandbox_stays(sandbox):
     running = sandbox.exec("sleep", "300")
     running.wait_started()
