@@ -873,7 +873,8 @@ void sandbox_unkeep(struct sandbox *sandbox)
 {
 	struct err err = ERR_NULL;
 
-	if (!is_kept(sandbox))
+	/* One that is going needs no link, which nobody would close. */
+	if (!is_kept(sandbox) || !sandbox_visible(sandbox, NULL))
 		return;
 	forget(sandbox);
 	sandbox->spec.ephemeral = true;
