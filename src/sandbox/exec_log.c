@@ -21,6 +21,9 @@
 
 #define RESERVE_BYTES ((uint64_t)256 << 20)
 
+/* 8 MiB: no honest init writes more. Else a long index would hold us up. */
+#define MARKS_MAX (1u << 20)
+
 #define NAME_LEN (2 * SANDBOX_ID_LEN + 4)
 
 static void name_of(const char *sandbox_id, const char *id, const char *suffix,
@@ -174,7 +177,7 @@ static bool peek_mark(struct exec_log *log, uint64_t *ret_mark)
 		*ret_mark = log->marks[log->mark_at];
 		return true;
 	}
-	if (log->index_fd < 0)
+	if (log->index_fd < 0 || log->mark_num >= MARKS_MAX)
 		return false;
 	n = pread(log->index_fd, log->marks, sizeof(log->marks),
 		  (off_t)(log->mark_num * sizeof(uint64_t)));

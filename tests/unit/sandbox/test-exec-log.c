@@ -164,6 +164,14 @@ static void hostile_marks_lose_no_byte(void **state)
 	check(64, "Ol");
 }
 
+static void an_endless_index_holds_nobody_up(void **state)
+{
+	(void)state;
+	assert_int_equal(ftruncate(own.fds[1], (off_t)1 << 40), 0);
+	say("abc");
+	check(64, "Oabc");
+}
+
 static void half_a_mark_is_none_yet(void **state)
 {
 	const uint64_t value = ERR(2);
@@ -320,6 +328,7 @@ int main(void)
 		CASE(a_mark_waits_for_its_bytes),
 		CASE(more_marks_than_are_read_at_once),
 		CASE(hostile_marks_lose_no_byte),
+		CASE(an_endless_index_holds_nobody_up),
 		CASE(half_a_mark_is_none_yet),
 		CASE(a_log_that_shrinks_is_at_its_end),
 		CASE(each_stream_is_skipped_by_itself),
