@@ -4,9 +4,9 @@
  * osb serve - a service in the foreground, for everybody who may connect
  *
  * We open the sockets and become osb-broker, which gets them as from systemd:
- * it never opens one itself. Who says that it is ready is a grandchild, since
- * the broker would wonder about a child that it doesn't know; it ends when it
- * has said so, or with the broker.
+ * it never opens one itself. Who says that it is ready is a child, which the
+ * broker reaps like any that it doesn't know; it ends when it has said so, or
+ * with the broker.
  */
 
 #include <errno.h>
@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/address.h"
@@ -217,18 +216,12 @@ static int start_announcing(unsigned int num)
 		return -errno;
 	pid = fork();
 	if (pid == 0) {
-		pid = fork();
-		if (pid == 0) {
-			(void)close(ends[1]);
-			announce(ends[0], num);
-		}
+		(void)close(ends[1]);
+		announce(ends[0], num);
 		_exit(0);
 	}
-	if (pid < 0 || dup2(ends[1], READY_FD) < 0)
-		return -errno;
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	return 0;
+	/* The broker, which we become, reaps it. */
+	return pid < 0 || dup2(ends[1], READY_FD) < 0 ? -errno : 0;
 }
 
 static int open_sockets(const struct serve_options *options)

@@ -180,6 +180,7 @@ int native_open(struct native *native, const struct native_config *config,
 	native->config = *config;
 	native->num_cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	native->disk.sock_fd = -1;
+	native->num_looks = NATIVE_LOOKS; /* `osb serve` left us a child */
 	native->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (native->epoll_fd < 0)
 		return err_set(err, ERR_INTERNAL, errno, "epoll_create1");
