@@ -3,6 +3,7 @@
 place, delete. And what none of them may cost the daemon."""
 
 import collections
+import contextlib
 import json
 import os
 import random
@@ -275,19 +276,22 @@ def test_several_followers_at_once(sandbox):
 
 
 @pytest.mark.memory
-def test_a_follower_that_does_not_read_costs_nothing(service):
+@pytest.mark.parametrize("what", ["events", "logs"])
+def test_a_reader_that_does_not_read_costs_nothing(service, what):
     daemon = service("--private")
     box = daemon.api().create()
     command = box.start("yes; true")
     osbd = daemon.osbd()
-    time.sleep(0.3)
+    procs.wait_for(lambda: box.logs(command, 8 << 20)[0], 10, "8 MiB")
     before = procs.memory_kib(osbd, "VmRSS")
     deaf = []
     for _ in range(8):
         sock = daemon.api().connect()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        path = box.proxy(f"/command/{command}/events")
-        sock.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        path = box.proxy(f"/command/{command}/{what}")
+        sock.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        )
         deaf.append(sock)
     slowest = 0
     for _ in range(20):
@@ -326,6 +330,25 @@ def test_output_is_never_taken_for_a_request(daemon, sandbox, what):
     assert answer.endswith(b'{"status":"healthy"}'), answer
     assert other.get().status == 200
     assert other.delete().status == 204
+
+
+def test_a_log_that_nobody_takes_is_given_up(service):
+    daemon = service("--private", osbd_config="idle_timeout = 1s\n")
+    box = daemon.api().create()
+    command = box.start("head -c 9000000 /dev/zero")
+    box.wait_ended(command)
+    path = box.proxy(f"/command/{command}/logs")
+    with daemon.api().connect() as sock:
+        sock.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        )
+        time.sleep(3)
+        got = 0
+        with contextlib.suppress(ConnectionResetError):
+            while piece := sock.recv(1 << 20):
+                got += len(piece)
+    assert got < 8 << 20
+    assert box.delete().status == 204
 
 
 # Lines of every kind, on both streams, at random; always the same ones.

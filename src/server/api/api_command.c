@@ -407,52 +407,113 @@ static size_t log_part(const struct exec_log *log, uint64_t at)
 	return left < LOGS_MAX ? (size_t)left : LOGS_MAX;
 }
 
-static void reply_log(struct request *req, struct exec_log *log)
+/* A log on its way to a client, as fast as that takes it. */
+struct log_answer {
+	struct request *req;     /* a reference */
+	struct command *command; /* another; its log is open for us */
+	struct exec_log log;
+	size_t left;
+	uint64_t until_ms; /* to take some of it */
+};
+
+static void log_answer_free(struct log_answer *answer)
 {
+	command_close_log(answer->command);
+	command_unref(answer->command);
+	request_unref(answer->req);
+	free(answer);
+}
+
+static void pump_log(struct log_answer *answer)
+{
+	struct request *req = answer->req;
 	struct server *server = req->server;
-	uint64_t at = read_cursor(req);
-	size_t left = log_part(log, at);
-	struct buf *out = reply_head(req, 200);
 	unsigned int stream;
 
-	if (!out)
-		return;
-	log->at = at;
-	http_put_field(out, "Content-Type", "text/plain; charset=utf-8");
-	http_put_number(out, "EXECD-COMMANDS-TAIL-CURSOR", at + left);
-	http_put_number(out, "Content-Length", left);
-	reply_head_end(req, false);
-	while (left > 0) {
+	answer->until_ms =
+		server_now_ms(server) + server->settings.idle_timeout_ms;
+	while (answer->left > 0 && !request_full(req)) {
 		size_t max = sizeof(server->log_buf);
-		size_t n = exec_log_next(log, server->log_buf,
-					 left < max ? left : max, &stream);
+		size_t n = exec_log_next(&answer->log, server->log_buf,
+					 answer->left < max ? answer->left
+							    : max,
+					 &stream);
 
 		if (n == 0) { /* it has shrunk: no honest init does that */
 			request_abort(req);
 			return;
 		}
 		reply_piece(req, server->log_buf, n);
-		left -= n;
+		answer->left -= n;
 	}
+	if (answer->left > 0)
+		return;
+	req->ops = NULL; /* from here on it is ours alone */
 	reply_end(req);
+	log_answer_free(answer);
+}
+
+static void on_log_drained(struct request *req)
+{
+	pump_log(req->state);
+}
+
+static void on_log_tick(struct request *req, uint64_t now_ms)
+{
+	const struct log_answer *answer = req->state;
+
+	if (now_ms >= answer->until_ms)
+		request_abort(req);
+}
+
+static void on_log_gone(struct request *req)
+{
+	log_answer_free(req->state);
+}
+
+static void reply_log(struct log_answer *answer)
+{
+	static const struct request_ops ops = {
+		.drained = on_log_drained,
+		.tick = on_log_tick,
+		.gone = on_log_gone,
+	};
+	struct request *req = answer->req;
+	uint64_t at = read_cursor(req);
+	struct buf *out = reply_head(req, 200);
+
+	answer->left = log_part(&answer->log, at);
+	answer->log.at = at;
+	http_put_field(out, "Content-Type", "text/plain; charset=utf-8");
+	http_put_number(out, "EXECD-COMMANDS-TAIL-CURSOR", at + answer->left);
+	http_put_number(out, "Content-Length", answer->left);
+	reply_head_end(req, false);
+	req->ops = &ops;
+	req->state = answer;
+	pump_log(answer);
 }
 
 void api_command_logs(struct request *req)
 {
 	struct command *command = reply_command(req);
-	struct exec_log log;
+	struct log_answer *answer;
 
 	if (!command)
 		return;
-	if (command_open_log(command, &log) < 0) {
+	answer = calloc(1, sizeof(*answer));
+	if (!answer) {
+		request_abort(req);
+		return;
+	}
+	if (command_open_log(command, &answer->log) < 0) {
+		free(answer);
 		reply_error(req, 500, "RUNTIME_ERROR",
 			    "the command's log can't be read");
 		return;
 	}
-	command_ref(command); /* what was pipelined may forget it */
-	reply_log(req, &log);
-	command_close_log(command);
-	command_unref(command);
+	answer->req = request_ref(req);
+	answer->command = command_ref(command);
+	reply_log(answer);
 }
 
 /* "N" or "N,M". Return: 0, or -EINVAL. */
