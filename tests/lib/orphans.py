@@ -15,7 +15,8 @@ import weakref
 import procs
 
 PR_SET_CHILD_SUBREAPER = 36
-NAMES = ("osb-broker", "osbd", "osb-init", "osb-files", "osb-disk")
+# "osb": what `osb serve` leaves to say that it is ready.
+NAMES = ("osb", "osb-broker", "osbd", "osb-init", "osb-files", "osb-disk")
 
 _waited_for = weakref.WeakSet()
 
