@@ -4,8 +4,10 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 
@@ -28,9 +30,27 @@ max_connections = 16384
 """
 
 
+class Service(osb.Service):
+    """Its run directory in memory, as /run is, and its state on disk: ext4
+    would take longer for each socket the more were removed lately."""
+
+    def start(self):
+        self.state = tempfile.mkdtemp(prefix="osb-bench-", dir="/var/tmp")
+        self.args += ["--state-dir", self.state]
+        tempfile.tempdir = "/dev/shm"
+        try:
+            return super().start()
+        finally:
+            tempfile.tempdir = None
+
+    def stop(self, *args):
+        super().stop(*args)
+        shutil.rmtree(self.state, ignore_errors=True)
+
+
 def service(keys=None, osbd_config=OSBD_CONF):
     """A service by TCP that takes on as much as there can be."""
-    return osb.Service(
+    return Service(
         keys=keys or {"bench": KEY}, config=BROKER_CONF,
         osbd_config=osbd_config, listen=["127.0.0.1:0"], idle_exit="0")
 
@@ -75,6 +95,12 @@ def create(where, name, num, connections, file, key=KEY):
         ids = [json.loads(answer)["id"] for answer in made]
     assert line["status"] == 202 and line["other"] == 0, line
     return ids, line
+
+
+def delete_all(daemon, key=KEY):
+    api = daemon.tcp(key)
+    while items := api.get("/v1/sandboxes?pageSize=200").json()["items"]:
+        delete(daemon, [item["id"] for item in items], key)
 
 
 def delete(daemon, ids, key=KEY):

@@ -65,6 +65,7 @@ def main(rounds=100, idle=(10, 1000, 2000)):
                          f"{idle[0]} idle ones",
                 "ratio": round(ratios[num] / ratios[idle[0]], 3),
             })
+        bench.delete_all(daemon)  # too many for a broker that has to end
     return ratios
 
 
