@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """POST /command: bare JSON events in the order that clients parse."""
 
+import collections
 import json
 import re
 import threading
@@ -295,3 +296,20 @@ def test_a_status_has_the_signal(sandbox):
     command = sandbox.command("exit 3")[0]["text"]
     status = sandbox.api.get(sandbox.proxy(f"/command/status/{command}")).json()
     assert "signal" not in status and status["exit_code"] == 3
+def test_more_than_init_can_take_is_refused(daemon, sandbox):
+    """Long ones, and without a bash: the try of sh may find no room, too."""
+    osbd, answers = daemon.osbd(), collections.Counter()
+    body = {"command": ":;#" + "x" * 60_000, "envs": {"PATH": "/nowhere"}}
+
+    def ask():
+        for _ in range(10):
+            reply = daemon.api().request("POST", sandbox.proxy("/command"), body)
+            answers[reply.status] += 1
+
+    threads = [threading.Thread(target=ask) for _ in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers.keys() <= {200, 429, 503}, answers
+    assert answers.total() == 240 and daemon.osbd() == osbd

@@ -105,27 +105,34 @@ static void on_started(void *ctx)
 	reply_end(req);
 }
 
-/* Where there is no bash, sh does. Return: whether that is being tried. */
-static bool try_sh(struct starting *starting)
+/* Where there is no bash, sh does. The one that failed stays if this does. */
+static int try_sh(struct starting *starting, struct err *err)
 {
-	struct err err = ERR_NULL;
+	struct command *failed = starting->command;
+	int r;
 
-	if (starting->tried_sh)
-		return false;
 	starting->tried_sh = true;
-	command_unref(take_ptr(starting->command));
-	return set_argv(starting, "sh", starting->text) == 0 &&
-	       start(starting, &err) == 0;
+	r = set_argv(starting, "sh", starting->text);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "try sh");
+	r = start(starting, err);
+	if (r == 0)
+		command_unref(failed);
+	return r;
 }
 
 static void on_failed(void *ctx, enum init_stage stage, int sys)
 {
 	struct starting *starting auto_clean(starting_freep) = ctx;
 	struct request *req = starting->req;
+	struct err err = ERR_NULL;
 	char text[VERDICT_TEXT_MAX];
 
-	if (stage == INIT_STAGE_EXEC && sys == ENOENT && try_sh(starting)) {
-		(void)take_ptr(starting);
+	if (stage == INIT_STAGE_EXEC && sys == ENOENT && !starting->tried_sh) {
+		if (try_sh(starting, &err) < 0)
+			reply_err(req, "RUNTIME_ERROR", &err);
+		else
+			(void)take_ptr(starting);
 		return;
 	}
 	if (stage == INIT_STAGE_CWD) {
