@@ -170,6 +170,7 @@ static void pump(struct follow *follow)
 			continue;
 		}
 		if (ended) {
+			req->ops = NULL; /* from here on it is ours alone */
 			send_end(follow);
 			follow_free(follow);
 		}
