@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <linux/filter.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -36,6 +37,7 @@
 #include "store/store.h"
 
 #define TICK_MS 1000
+#define CROWD_MIN 256u /* connections, in which fewer are none */
 #define PRUNE_MS (3600u * 1000)
 
 uint64_t server_now_ms(const struct server *server)
@@ -114,6 +116,17 @@ static void prune(struct server *server, uint64_t now_ms)
 				   NULL);
 }
 
+/* What a crowd took goes back to the host once most of it has left. */
+static void trim_memory(struct server *server)
+{
+	if (server->crowd < server->num_conns)
+		server->crowd = server->num_conns;
+	if (server->crowd < CROWD_MIN || server->num_conns > server->crowd / 4)
+		return;
+	server->crowd = server->num_conns;
+	(void)malloc_trim(0);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
 	struct server *server = timer->data;
@@ -125,6 +138,7 @@ static void on_tick(uv_timer_t *timer)
 	prune(server, now_ms);
 	run_tick(server, now_ms);
 	check_idle(server, now_ms);
+	trim_memory(server);
 	/* Nobody here and nothing to wait for: let the machine sleep. */
 	if (is_idle(server) && server->idle_exit_ms == 0 &&
 	    pools_count(&server->sandboxes.pools) == 0 &&

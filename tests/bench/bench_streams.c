@@ -33,6 +33,7 @@
 #define LATE_US 1000000
 #define SILENT_US 2500000 /* its last line is older: some were lost */
 #define VANISH_MS 10000
+#define AFTER_S 2 /* then memory is looked at again */
 
 struct follower {
 	struct client client;
@@ -283,6 +284,7 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < num; i++)
 		streams.lost += follower[i].last_us + SILENT_US < realtime_us();
 	ms = vanish(follower, num, argv[5], &usage[0]);
+	(void)sleep(AFTER_S);
 	read_usage(argv[5], &usage[3]);
 	print(argv[1], num, seconds, &streams, usage);
 	(void)printf("\"vanished_ms\": %u}\n", ms);
