@@ -48,7 +48,7 @@ struct server {
 	struct conn *dead;  /* closed in this turn of the loop */
 	unsigned int num_conns;
 	unsigned int crowd; /* as many as there were lately */
-	struct run *runs; /* all that haven't ended */
+	struct run *runs;   /* all that haven't ended */
 
 	uint64_t idle_exit_ms;  /* 0: never */
 	uint64_t idle_since_ms; /* 0: not idle */

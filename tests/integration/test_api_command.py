@@ -296,6 +296,8 @@ def test_a_status_has_the_signal(sandbox):
     command = sandbox.command("exit 3")[0]["text"]
     status = sandbox.api.get(sandbox.proxy(f"/command/status/{command}")).json()
     assert "signal" not in status and status["exit_code"] == 3
+
+
 def test_more_than_init_can_take_is_refused(daemon, sandbox):
     """Long ones, and without a bash: the try of sh may find no room, too."""
     osbd, answers = daemon.osbd(), collections.Counter()

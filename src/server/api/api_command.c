@@ -441,10 +441,10 @@ static void pump_log(struct log_answer *answer)
 		server_now_ms(server) + server->settings.idle_timeout_ms;
 	while (answer->left > 0 && !request_full(req)) {
 		size_t max = sizeof(server->log_buf);
-		size_t n = exec_log_next(&answer->log, server->log_buf,
-					 answer->left < max ? answer->left
-							    : max,
-					 &stream);
+		size_t n =
+			exec_log_next(&answer->log, server->log_buf,
+				      answer->left < max ? answer->left : max,
+				      &stream);
 
 		if (n == 0) { /* it has shrunk: no honest init does that */
 			request_abort(req);
