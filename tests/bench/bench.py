@@ -15,6 +15,7 @@ import leaks  # noqa: E402
 import osb  # noqa: E402
 
 UNIT = f"{osb.BUILD}/tests/bench/bench_true"
+MEMORY = "/dev/shm"  # as /run is; see class Service
 KEY = "bench-" + "0" * 32
 BODY = {
     "image": {"uri": "host"},
@@ -37,7 +38,7 @@ class Service(osb.Service):
     def start(self):
         self.state = tempfile.mkdtemp(prefix="osb-bench-", dir="/var/tmp")
         self.args += ["--state-dir", self.state]
-        tempfile.tempdir = "/dev/shm"
+        tempfile.tempdir = MEMORY
         try:
             return super().start()
         finally:
