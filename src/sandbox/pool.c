@@ -80,10 +80,32 @@ static struct pool_template *find(struct pools *pools, const char *domain,
 	return NULL;
 }
 
+/* Templates of a domain, and those that wait or are made for them. */
+static unsigned int count(const struct pools *pools, const char *domain,
+			  unsigned int *ret_num)
+{
+	unsigned int num_templates = 0;
+
+	*ret_num = 0;
+	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
+		const struct pool_template *t = &pools->template[i];
+
+		if (!t->used || strcmp(t->domain, domain) != 0)
+			continue;
+		num_templates++;
+		*ret_num += t->num;
+	}
+	return num_templates;
+}
+
 /* NULL when all are in use: the next second may bring one. */
 static struct pool_template *learn(struct pools *pools, const char *domain,
 				   const struct spec *spec)
 {
+	unsigned int num;
+
+	if (count(pools, domain, &num) >= POOL_DOMAIN_TEMPLATES_MAX)
+		return NULL;
 	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
 		struct pool_template *t = &pools->template[i];
 
@@ -229,10 +251,14 @@ void pools_refill(struct pools *pools)
 	/* One at a time: who asks now has to wait for it. */
 	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
 		struct pool_template *t = &pools->template[i];
+		unsigned int num;
 
 		if (pools->num_making > 0)
 			return;
-		if (t->used && t->num < t->target)
+		if (!t->used || t->num >= t->target)
+			continue;
+		(void)count(pools, t->domain, &num);
+		if (num < pools->max)
 			make(pools, t);
 	}
 }

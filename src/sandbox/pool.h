@@ -22,6 +22,7 @@
 #include "wire/broker_msg.h"
 
 #define POOL_TEMPLATES_MAX 32
+#define POOL_DOMAIN_TEMPLATES_MAX 8 /* so that nobody has them all */
 #define POOL_WINDOW_S 10
 
 struct broker_link;

@@ -484,6 +484,9 @@ static void on_created(void *ctx, const struct err *err)
 	free(take_ptr(sandbox->spec.volumes)); /* the broker has them now */
 	sandbox->spec.num_volumes = 0;
 	sandbox->made = !err || sandbox->pooled;
+	/* What waits for nobody has room that somebody asks for. */
+	if (err && err->kind == ERR_QUOTA)
+		pools_drop(&sandbox->all->pools);
 	if (waited(sandbox, err))
 		end_create(sandbox);
 }

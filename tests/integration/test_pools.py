@@ -3,7 +3,9 @@
 
 import os
 import signal
+import time
 
+import api as http_api
 import osb
 import procs
 import pytest
@@ -164,3 +166,43 @@ def test_too_many_go_again(pooled):
     daemon = pooled()
     fill(daemon)
     procs.wait_for(lambda: not waiting(daemon), 20, "nobody asks for them")
+
+
+def test_they_make_room_for_whoever_asks(service):
+    """Two id blocks, which callers hold who have no sandbox any more."""
+    keys = {name: name * 32 for name in "abc"}
+    daemon = service(
+        keys=keys,
+        config="id_base = 1342177280\nid_blocks = 2\n",  # nobody else's
+        osbd_config="pool_min = 1\npool_max = 1\n",
+    )
+    for name in "ab":
+        number = len(list((daemon.run_dir / "s").glob("*.sock")))
+        daemon.api(keys[name]).create().delete()
+        procs.wait_for(
+            lambda: len(list((daemon.run_dir / "s").glob("*.sock"))) > number,
+            10, "one waits",
+        )  # fmt: skip
+
+    def create():
+        return daemon.api(keys["c"]).request(
+            "POST", "/v1/sandboxes", http_api.CREATE_BODY
+        )
+
+    made = procs.wait_for(
+        lambda: (reply := create()).status == 202 and reply, 5, "room"
+    )
+    daemon.api(keys["c"]).request("DELETE", f"/v1/sandboxes/{made.json()['id']}")
+
+
+def test_a_caller_does_not_have_all_of_them(service):
+    """Neither all kinds, nor more than the bound of all kinds together."""
+    daemon = service("--private", osbd_config=f"pool_min = {MAX}\npool_max = {MAX}\n")
+    limits = http_api.CREATE_BODY["resourceLimits"]
+    for number in range(6):
+        daemon.api().create(
+            resourceLimits={**limits, "nofile": str(1000 + number)}
+        ).delete()
+    procs.wait_for(lambda: len(waiting(daemon)) == MAX, 10, "the pool is full")
+    time.sleep(2)
+    assert len(waiting(daemon)) == MAX
