@@ -276,7 +276,7 @@ class Service:
             os.kill(self.pid, signal.SIGKILL)
         if osbd:
             os.kill(osbd, signal.SIGKILL)
-            procs.wait_for(lambda: not procs.is_alive(osbd), 5, "osbd is dead")
+            procs.wait_for(lambda: procs.has_ended(osbd), 5, "osbd is dead")
         if "broker" in names:
             self.process.wait(timeout=6)
 

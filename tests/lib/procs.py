@@ -42,6 +42,15 @@ def is_alive(pid):
     return state(pid) not in ("", "Z", "X")
 
 
+def has_ended(pid):
+    """Dead, and none of its threads holds its descriptors any more."""
+    try:
+        threads = len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return True
+    return not is_alive(pid) and threads <= 1
+
+
 def parent(pid):
     return int(status(pid).get("PPid", "0"))
 
