@@ -173,7 +173,7 @@ def test_they_make_room_for_whoever_asks(service):
     keys = {name: name * 32 for name in "abc"}
     daemon = service(
         keys=keys,
-        config="id_base = 1342177280\nid_blocks = 2\n",  # nobody else's
+        config="id_base = 1476395008\nid_blocks = 2\n",  # nobody else's
         osbd_config="pool_min = 1\npool_max = 1\n",
     )
     for name in "ab":
