@@ -192,10 +192,19 @@ static void start_linger(struct conn *conn)
 
 static void pump_waiting(struct conn *conn);
 
+void conn_break(struct conn *conn)
+{
+	conn->out.failed = true;
+	conn_wrote(conn);
+}
+
 void conn_flush(struct conn *conn)
 {
 	bool was_above = conn->above;
 
+	/* Cut output would be taken for something else. */
+	if (conn->out.failed)
+		conn_close(conn);
 	while (!conn->closed && buf_len(&conn->out)) {
 		ssize_t n =
 			send(conn->fd, buf_data(&conn->out),

@@ -131,6 +131,9 @@ void conn_tick_all(struct server *server, uint64_t now_ms);
 /** conn_flush() - write now instead of before the loop sleeps */
 void conn_flush(struct conn *conn);
 
+/** conn_break() - close it before the loop sleeps, instead of flushing */
+void conn_break(struct conn *conn);
+
 /** conn_wrote() - something was put into conn->out */
 void conn_wrote(struct conn *conn);
 

@@ -37,8 +37,10 @@ void event_send(struct event *event, struct request *req)
 		     now.tv_sec * 1000 + now.tv_nsec / 1000000);
 	json_close(&event->json, '}');
 	buf_adds(&event->buf, "\n\n");
-	if (req && event->buf.failed)
-		request_abort(req);
+	/* Out of memory: the stream can't go on, but who sends it must first
+	   come back from here. */
+	if (req && req->conn && event->buf.failed)
+		conn_break(req->conn);
 	else if (req)
 		reply_piece(req, buf_data(&event->buf), buf_len(&event->buf));
 	buf_deinit(&event->buf);
