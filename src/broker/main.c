@@ -503,9 +503,9 @@ static int loop(struct broker *broker, struct err *err)
 	int r = 0;
 
 	while (!broker->stop && r >= 0) {
-		int timeout = has_dead(&broker->native)
-				      ? RETRY_MS
-				      : front_patience(&broker->front);
+		/* In any case: its time runs from the first look. */
+		int patience = front_patience(&broker->front);
+		int timeout = has_dead(&broker->native) ? RETRY_MS : patience;
 
 		/* What can be made ahead is made when nobody asks. */
 		r = turn(broker, more ? 0 : timeout, err);
