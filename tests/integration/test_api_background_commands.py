@@ -36,7 +36,10 @@ def test_it_answers_at_once_with_an_id_and_no_output(sandbox):
     status = sandbox.status(events[0]["text"])
     assert status["running"] is True
     assert status["content"] == "echo out; sleep 300.041"
-    assert set(status) == {"id", "content", "running", "started_at"}
+    assert set(status) == {
+        "id", "content", "running", "background", "started_at"
+    }  # fmt: skip
+    assert status["background"] is True
     assert sandbox.forget(events[0]["text"]).status == 204
 
 

@@ -237,21 +237,19 @@ def shorten(daemon, box, seconds):
     sql.close()
 
 
-def test_one_whose_time_passes_while_nobody_is_there(service, long_run):
+def test_one_whose_time_passes_while_nobody_is_there(service):
     daemon = service("--private")
     api = daemon.api()
     box = api.create()
     short = api.create(timeout=60)
-    expires = time.time() + 60
     short.start("sleep 300.063")
     pid = init_of("300.063")
     daemon.kill("osbd", "broker")
-    if not long_run:
-        expires = time.time() + 1.5
-        shorten(daemon, short, 1.5)
+    expires = time.time() + 1.5
+    shorten(daemon, short, 1.5)
     time.sleep(0.2)
     assert procs.is_alive(pid)
-    procs.wait_for(lambda: not procs.is_alive(pid), 70, "it ends by itself")
+    procs.wait_for(lambda: not procs.is_alive(pid), 10, "it ends by itself")
     assert -0.1 < time.time() - expires < 1.0
     assert procs.with_argument("300.063") == []
     daemon.restart()
@@ -281,11 +279,11 @@ def test_half_made_ones_are_removed(service, victims, long_run):
     answered is listed, and nothing runs that isn't."""
     daemon = service("--private")
     api = daemon.api()
-    for i in range(40 if long_run else 4):
+    for i in range(8 if long_run else 4):
         acknowledged, stop = [], threading.Event()
 
         def create():
-            while not stop.is_set():
+            while not stop.is_set() and len(acknowledged) < 150:  # a page
                 try:
                     acknowledged.append(api.create())
                 except (OSError, http.client.HTTPException):
@@ -294,7 +292,7 @@ def test_half_made_ones_are_removed(service, victims, long_run):
         workers = [threading.Thread(target=create) for _ in range(3)]
         for worker in workers:
             worker.start()
-        time.sleep(0.02 + 0.013 * i)
+        time.sleep(0.02 + 0.03 * i)
         daemon.kill(*victims)
         stop.set()
         for worker in workers:
@@ -302,7 +300,8 @@ def test_half_made_ones_are_removed(service, victims, long_run):
         if "broker" in victims:
             daemon.restart()
         there = running(api)
-        assert {box.id for box in acknowledged} <= there
+        lost = {box.id for box in acknowledged} - there
+        assert not lost, (i, len(acknowledged), len(there), daemon.log())
         procs.wait_for(
             lambda: len(inits()) == len(there), 5, "as many as are listed"
         )

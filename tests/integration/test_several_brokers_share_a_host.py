@@ -105,9 +105,11 @@ def none_is_left(other_parent):
 def test_a_killed_broker_that_kept_nothing_is_replaced(
     service, other_parent, parents
 ):
+    held = []  # or it ends with the last reference to it
+
     def bound(api):
-        running = api.create().exec("sleep", "300.092", bind=True)
-        running.wait_started()
+        held.append(api.create().exec("sleep", "300.092", bind=True))
+        held[0].wait_started()
 
     _, second = killed_with(service, other_parent, parents, bound)
     # Its orphans must be gone before their ids are another's.

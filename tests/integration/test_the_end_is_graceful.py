@@ -9,6 +9,7 @@ import time
 import procs
 
 LOOPBACK = ["127.0.0.1:0"]
+DRAIN = "drain_timeout = 3s\n"  # as without a file
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -26,7 +27,7 @@ def wait_for_end(daemon):
 
 
 def test_a_command_in_work_is_finished(service):
-    daemon = service(listen=LOOPBACK)
+    daemon = service(listen=LOOPBACK, osbd_config=DRAIN)
     box = daemon.tcp().create()
     stream = box.command_stream("sleep 0.7; echo done")
     events = stream.events()
@@ -41,7 +42,7 @@ def test_a_command_in_work_is_finished(service):
 
 def test_a_sandbox_may_still_be_made_and_ended(service):
     """A request that had begun needs the broker: it still answers."""
-    daemon = service(listen=LOOPBACK)
+    daemon = service(listen=LOOPBACK, osbd_config=DRAIN)
     api = daemon.tcp()
     body = (b'{"image":{"uri":"host"},"entrypoint":["sleep","infinity"],'
             b'"resourceLimits":{}}')  # fmt: skip
@@ -61,7 +62,7 @@ def test_a_sandbox_may_still_be_made_and_ended(service):
 
 
 def test_idle_connections_are_closed_and_new_ones_wait(service):
-    daemon = service(listen=LOOPBACK)
+    daemon = service(listen=LOOPBACK, osbd_config=DRAIN)
     box = daemon.tcp().create()
     busy = box.command_stream("sleep 1")
     with daemon.tcp().connect() as idle, daemon.tcp().connect() as silent:
@@ -95,7 +96,7 @@ def test_streams_are_cut_when_the_time_is_over(service):
 
 
 def test_a_second_signal_ends_at_once(service):
-    daemon = service(listen=LOOPBACK)
+    daemon = service(listen=LOOPBACK, osbd_config=DRAIN)
     box = daemon.tcp().create()
     running = box.exec("sleep", "300.073")
     running.wait_started()
@@ -108,7 +109,7 @@ def test_a_second_signal_ends_at_once(service):
 
 
 def test_an_osbd_that_does_not_react_is_not_waited_for_long(service):
-    daemon = service(listen=LOOPBACK)
+    daemon = service(listen=LOOPBACK, osbd_config=DRAIN)
     os.kill(daemon.osbd(), signal.SIGSTOP)
     start = time.monotonic()
     os.kill(daemon.pid, signal.SIGTERM)
@@ -117,7 +118,7 @@ def test_an_osbd_that_does_not_react_is_not_waited_for_long(service):
 
 
 def test_osbd_alone_finishes_too_and_the_next_one_serves(service):
-    daemon = service(listen=LOOPBACK)
+    daemon = service(listen=LOOPBACK, osbd_config=DRAIN)
     first = daemon.osbd()
     with daemon.tcp().connect() as half:
         half.sendall(HEALTH[:20])
