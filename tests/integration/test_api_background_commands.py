@@ -502,7 +502,16 @@ def test_instant_commands_with_long_timeouts_leave_nothing(service):
     before = costs(osbd), costs(init)
     for _ in range(20):
         box.wait_ended(box.start("true", timeout=3600_000))
-    procs.wait_for(lambda: (costs(osbd), costs(init)) == before, 2, "the same")
+    # Less is fine: a connection that was just ending when they were counted.
+    procs.wait_for(
+        lambda: all(
+            now <= then
+            for pid, old in zip((osbd, init), before)
+            for now, then in zip(costs(pid), old)
+        ),
+        2,
+        "no more than before",
+    )
     armed = [
         procs.read(init, f"fdinfo/{fd}").split("it_value:")[1].split("\n")[0]
         for fd, what in procs.links(init, "fd").items()
