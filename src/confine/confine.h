@@ -87,7 +87,7 @@ int confine_daemon(uint32_t uid, uint32_t gid);
  *
  * And /dev/urandom, which libraries want. For the calling thread and those it
  * starts; needs no_new_privs. Where the kernel has no Landlock, file modes
- * must do.
+ * must do. Does nothing under a sanitizer, as seccomp_load().
  *
  * Return: 0 or -errno.
  */

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "confine/confine.h"
+#include "confine/sanitized.h"
 
 static struct sock_filter exec_filter[] = {
 #include "exec_filter.h"
@@ -21,18 +22,6 @@ static struct sock_filter exec_filter[] = {
 static struct sock_filter volume_filter[] = {
 #include "volume_filter.h"
 };
-
-/* A sanitizer's own calls are on none of our lists. */
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
 
 static int load(struct sock_filter *filter, size_t len, unsigned int flags)
 {
