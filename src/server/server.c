@@ -424,5 +424,9 @@ int server_run(struct server *server, const struct server_options *options)
 	}
 	(void)uv_run(server->loop, UV_RUN_DEFAULT);
 	end(server);
-	return server->exit_code;
+	/* Without a broker nobody answers what is still asked of it: what waits
+	   for that goes with the process. */
+	if (server->exit_code)
+		_exit(server->exit_code);
+	return 0;
 }
