@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who keeps asking for what it may not have doesn't slow down others."""
 
+import pytest
 import sys
 
 import osb
@@ -12,6 +13,7 @@ import fairness  # noqa: E402
 TRIES = 4  # medians of a busy machine
 
 
+@pytest.mark.memory  # a sanitizer takes its own time
 def test_gets_and_creates_take_as_long_as_before():
     for _ in range(TRIES):
         (line,) = fairness.main(pauses=(1000,), turns=3)
