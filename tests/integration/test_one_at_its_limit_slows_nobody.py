@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who keeps asking for what it may not have doesn't slow down others."""
 
-import pytest
 import sys
 
 import osb
+import pytest
 
 sys.path.append(str(osb.ROOT / "tests/bench"))
 
