@@ -20,33 +20,24 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "sandbox/exec_log.h"
+#include "sandbox/id.h"
 #include "sandbox/sandbox.h"
 #include "store/store.h"
 
 #define TERM_GRACE_MS 3000
 #define OVERDUE_MS 3000
 
-static int64_t realtime_us(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_REALTIME, &ts); /* can't fail: valid clock */
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
-
 static uint64_t monotonic_ms(void)
 {
 	struct timespec ts;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* as above */
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* can't fail: valid clock */
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
@@ -263,7 +254,7 @@ static void end_command(struct command *command,
 
 	command->exec = NULL;
 	command->result = *result;
-	command->finished_us = realtime_us();
+	command->finished_us = expiry_now_us();
 	command->state = COMMAND_ENDING;
 	command_ref(command); /* until on_end_kept() */
 	if (command->sandbox)
@@ -433,22 +424,18 @@ static const struct exec_ops exec_ops = {
 static struct command *command_new(const struct command_spec *spec)
 {
 	struct command *command = calloc(1, sizeof(*command));
-	uint8_t random[COMMAND_ID_LEN / 2];
 
 	if (!command)
 		return NULL;
 	command->refs = 1;
 	command->text = strdup(spec->text);
-	if (!command->text ||
-	    getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
+	if (!command->text || id_new(command->id) < 0) {
 		command_unref(command);
 		return NULL;
 	}
-	for (unsigned int i = 0; i < sizeof(random); i++)
-		(void)snprintf(command->id + 2 * i, 3, "%02x", random[i]);
 	command->background = spec->background;
 	command->uid = spec->uid;
-	command->started_us = realtime_us();
+	command->started_us = expiry_now_us();
 	command->wall_ms = spec->wall_ms;
 	if (spec->wall_ms)
 		command->overdue_ms =

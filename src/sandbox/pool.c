@@ -2,15 +2,14 @@
 
 #include "sandbox/pool.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/ranges.h"
 #include "sandbox/broker_link.h"
+#include "sandbox/id.h"
 #include "sandbox/init_link.h"
 #include "sandbox/spec.h"
 
@@ -223,14 +222,10 @@ static void on_made(void *ctx, const struct err *err)
 static void make(struct pools *pools, struct pool_template *t)
 {
 	struct pooled *pooled auto_free = calloc(1, sizeof(*pooled));
-	uint8_t random[SANDBOX_ID_LEN / 2];
 	struct spec spec;
 
-	if (!pooled ||
-	    getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+	if (!pooled || id_new(pooled->id) < 0)
 		return;
-	for (unsigned int i = 0; i < sizeof(random); i++)
-		(void)snprintf(pooled->id + 2 * i, 3, "%02x", random[i]);
 	pooled->pools = pools;
 	pooled->of = t;
 	spec_init(&spec);

@@ -21,10 +21,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/cleanup.h"
 #include "sandbox/command.h"
+#include "sandbox/id.h"
 #include "sandbox/keep.h"
 #include "store/store.h"
 
@@ -266,17 +266,6 @@ struct sandbox *sandboxes_find(struct sandboxes *all, const char *in_id,
 	struct sandbox *sandbox = find_any(all, in_id);
 
 	return sandbox && sandbox_visible(sandbox, domain) ? sandbox : NULL;
-}
-
-static int new_id(char ret_id[SANDBOX_ID_LEN + 1])
-{
-	uint8_t random[SANDBOX_ID_LEN / 2];
-
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return -EIO;
-	for (unsigned int i = 0; i < sizeof(random); i++)
-		(void)snprintf(ret_id + 2 * i, 3, "%02x", random[i]);
-	return 0;
 }
 
 /* Calls back whoever waits for its end. */
@@ -576,7 +565,7 @@ int sandbox_create(struct sandboxes *all, struct spec *spec, const char *domain,
 	if (sandbox)
 		sandbox->pooled = pool_take(&all->pools, domain, spec,
 					    sandbox->id, &sandbox->init);
-	if (!sandbox || (!sandbox->pooled && new_id(sandbox->id) < 0)) {
+	if (!sandbox || (!sandbox->pooled && id_new(sandbox->id) < 0)) {
 		free(sandbox);
 		spec_deinit(spec);
 		return err_set(err, ERR_QUOTA, 0,
