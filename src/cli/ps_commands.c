@@ -15,6 +15,7 @@
 #include "cli/jsonout.h"
 #include "cli/message.h"
 #include "cli/ps.h"
+#include "cli/report.h"
 #include "osb/osb.h"
 
 #define TEXT_SHOWN 60 /* bytes */
@@ -82,22 +83,9 @@ static void print_table(const struct osb_command_info *infos, size_t num)
 static void put_verdict(struct jsonout *out,
 			const struct osb_command_info *info)
 {
-	const struct osb_verdict *verdict = &info->verdict;
-
 	jsonout_key(out, "finished_s");
 	jsonout_u64(out, (uint64_t)info->finished_s);
-	jsonout_key(out, "verdict");
-	jsonout_string(out, verdict->name);
-	jsonout_key(out, "exit_code");
-	if (verdict->exit_code >= 0)
-		jsonout_u64(out, (uint64_t)verdict->exit_code);
-	else
-		jsonout_null(out);
-	jsonout_key(out, "signal");
-	if (verdict->signal[0])
-		jsonout_string(out, verdict->signal);
-	else
-		jsonout_null(out);
+	report_put_ending(out, &info->verdict);
 }
 
 static void print_json(const struct osb_command_info *infos, size_t num)

@@ -30,7 +30,7 @@ static void put_streams(struct jsonout *out, const struct output *output)
 	jsonout_string(out, utf8 ? "utf-8" : "base64");
 }
 
-static void put_ending(struct jsonout *out, const struct osb_verdict *verdict)
+void report_put_ending(struct jsonout *out, const struct osb_verdict *verdict)
 {
 	jsonout_key(out, "verdict");
 	jsonout_string(out, verdict->name);
@@ -84,7 +84,7 @@ int report_print(const struct osb_verdict *verdict, const struct output *output)
 
 	jsonout_open(&out, '{');
 	put_streams(&out, output);
-	put_ending(&out, verdict);
+	report_put_ending(&out, verdict);
 	put_usage(&out, verdict);
 	jsonout_key(&out, "truncated");
 	jsonout_bool(&out, verdict->truncated || output->truncated);
