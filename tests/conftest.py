@@ -4,6 +4,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -26,6 +27,8 @@ def pytest_configure(config):
     if missing:
         pytest.exit(f"not in {osb.BUILD}: {' '.join(missing)}; run make", 2)
     orphans.adopt()
+    # In a shell's background job it is ignored, and so by all that we start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

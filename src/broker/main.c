@@ -42,6 +42,7 @@
 #include "base/listener.h"
 #include "base/nofile.h"
 #include "base/own_dir.h"
+#include "base/signals.h"
 #include "base/units.h"
 #include "broker/broker.h"
 #include "confine/confine.h"
@@ -548,6 +549,7 @@ int main(int argc, char **argv)
 	struct err err = ERR_NULL;
 	int r;
 
+	signals_reset(); /* or programs inside would ignore what we did */
 	r = parse_options(argc, argv, &broker.options, &args, &err);
 	if (r == 0)
 		r = start(&broker, &args, &err);

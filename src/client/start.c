@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/signals.h"
 #include "client/fail.h"
 #include "client/lookup.h"
 
@@ -75,18 +76,6 @@ static void pick_environment(struct launch *launch)
 	launch->envp[num] = NULL;
 }
 
-/* Back to what a program expects at its start (see signal(7)). */
-static void reset_signals(void)
-{
-	struct sigaction action = { .sa_handler = SIG_DFL };
-	sigset_t none;
-
-	for (int number = 1; number < NSIG; number++)
-		(void)sigaction(number, &action, NULL); /* KILL, STOP: EINVAL */
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* In the grandchild. The fds were made above 3, so dup2 can't hit one. */
 static void become_broker(const struct launch *launch)
 {
@@ -114,7 +103,7 @@ static int spawn(const struct launch *launch)
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {
-		reset_signals();
+		signals_reset();
 		(void)setsid(); /* can't fail: a fresh child leads no group */
 		pid = fork();
 		if (pid == 0)

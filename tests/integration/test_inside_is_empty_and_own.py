@@ -131,3 +131,10 @@ def test_tmp_and_shm_are_writable_and_the_system_is_not(daemon):
 
 def test_the_hosts_disks_are_not_listed(daemon):
     assert daemon.run("--", "cat", "/proc/partitions").out == ""
+
+
+def test_no_signal_is_ignored_or_blocked(service):
+    deaf = ["sh", "-c", "trap '' HUP INT TERM USR1; exec \"$@\"", "sh"]
+    own = service("--private", wrapper=deaf)
+    done = own.run("--", "grep", "-E", "Sig(Ign|Blk)", "/proc/self/status")
+    assert done.out.split() == ["SigBlk:", "0" * 16, "SigIgn:", "0" * 16]
