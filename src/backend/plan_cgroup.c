@@ -7,7 +7,7 @@
  * is empty of controllers, and has what v1 lacks: kill, and an exec's
  * processes in one place.
  *
- *	memory: <sandbox>/p             total; payload
+ *	memory: <sandbox>               payload; init stays in the launcher's
  *	pids:   <sandbox>/e<exec>
  *	cpu:    <sandbox>
  *	v2:     <sandbox>/e<exec>       init is in <sandbox>
@@ -17,8 +17,10 @@
  *	v2:     <sandbox>/i             init
  *	        <sandbox>/p/e<exec>     payload
  *
- * On both: memory in two levels, the sandbox with its init, and the payload
- * that the limit is about, so that init survives a full payload. An exec's own
+ * On both, the memory limit is the payload's and init isn't in its group, so
+ * that it survives a full one. Memory groups are what an idle sandbox costs
+ * most: each has a map over all file systems of the host, and its removal walks
+ * them. So no more than needed: v2 wants a group around the two. An exec's own
  * pids limit is a little lower than the sandbox's, which leaves room for
  * another.
  *
@@ -90,29 +92,25 @@ static void limit_hybrid(struct plan *plan, const struct limits *limits)
 		at_least((uint64_t)limits->cpu_milli * 1024 / 1000, 2);
 
 	add(plan, PLAN_CGROUP_MAKE, PLAN_MEMORY, "");
-	add(plan, PLAN_CGROUP_MAKE, PLAN_MEMORY, "p");
 	add(plan, PLAN_CGROUP_MAKE, PLAN_PIDS, "");
 	add(plan, PLAN_CGROUP_MAKE, PLAN_CPU, "");
 	add_limit(plan, PLAN_MEMORY, "", "memory.limit_in_bytes",
-		  limits->memory_bytes + INIT_MEMORY_BYTES);
-	add_limit(plan, PLAN_MEMORY, "p", "memory.limit_in_bytes",
 		  limits->memory_bytes);
 	/* Memory and swap together: no swap. */
-	add_limit(plan, PLAN_MEMORY, "p", "memory.memsw.limit_in_bytes",
+	add_limit(plan, PLAN_MEMORY, "", "memory.memsw.limit_in_bytes",
 		  limits->memory_bytes)
 		->optional = true;
 	add_limit(plan, PLAN_PIDS, "", "pids.max", limits->pids + 1 /* init */);
 	add_limit(plan, PLAN_CPU, "", "cpu.cfs_quota_us", quota_of(limits));
 	add_limit(plan, PLAN_CPU, "", "cpu.shares", shares);
-	add_open(plan, PLAN_MEMORY, "", "tasks", SETUP_FD_JOIN_MEMORY);
 	add_open(plan, PLAN_PIDS, "", "tasks", SETUP_FD_JOIN_PIDS);
 	add_open(plan, PLAN_CPU, "", "tasks", SETUP_FD_JOIN_CPU);
 	add_delegate(plan, PLAN_V2, "", SETUP_FD_CGROUP);
 	add_delegate(plan, PLAN_PIDS, "", SETUP_FD_PIDS);
-	add_open(plan, PLAN_MEMORY, "p", "tasks", SETUP_FD_MEMORY_TASKS);
-	add_open(plan, PLAN_MEMORY, "p", "memory.max_usage_in_bytes",
+	add_open(plan, PLAN_MEMORY, "", "tasks", SETUP_FD_MEMORY_TASKS);
+	add_open(plan, PLAN_MEMORY, "", "memory.max_usage_in_bytes",
 		 SETUP_FD_MEMORY_PEAK);
-	add_open(plan, PLAN_MEMORY, "p", "memory.oom_control",
+	add_open(plan, PLAN_MEMORY, "", "memory.oom_control",
 		 SETUP_FD_MEMORY_EVENTS);
 }
 

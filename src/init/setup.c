@@ -14,7 +14,7 @@
  *
  * See pivot_root(2), move_mount(2), Documentation/filesystems/sharedsubtree.
  *
- * #syscalls  unshare pivot_root umount2 sethostname setfsuid setfsgid chdir
+ * #syscalls  pivot_root umount2 sethostname setfsuid setfsgid chdir
  *            fchdir mkdir openat openat2 write dup3 close_range fcntl prctl
  *            newfstatat fstat
  */
@@ -186,13 +186,12 @@ static bool is_unified(const struct fdset *fds)
 static int join_cgroups(const struct fdset *fds)
 {
 	if (is_unified(fds))
-		return 0; /* cloned into its place, and the launcher's view */
-	for (int i = SETUP_FD_JOIN_MEMORY; i <= SETUP_FD_JOIN_CPU; i++) {
+		return 0; /* cloned into its place */
+	for (int i = SETUP_FD_JOIN_PIDS; i <= SETUP_FD_JOIN_CPU; i++) {
 		if (write(fds->fd[i], "0", 1) != 1)
 			return -errno;
 	}
-	/* After that, or we would see the host's paths. */
-	return unshare(CLONE_NEWCGROUP) < 0 ? -errno : 0;
+	return 0;
 }
 
 /* Whatever the launcher had as standard streams stays outside. */

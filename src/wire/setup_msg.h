@@ -54,10 +54,9 @@ enum setup_fd {
 	SETUP_FD_DEV,
 	SETUP_FD_SYS,
 	SETUP_FD_SHM,
-	SETUP_FD_CGROUP,      /* v2 directory that execs' are made in */
-	SETUP_FD_PIDS,        /* pids directory that execs' are made in */
-	SETUP_FD_JOIN_MEMORY, /* v1 `tasks` files: init moves itself in by */
-	SETUP_FD_JOIN_PIDS,
+	SETUP_FD_CGROUP,        /* v2 directory that execs' are made in */
+	SETUP_FD_PIDS,          /* pids directory that execs' are made in */
+	SETUP_FD_JOIN_PIDS,     /* v1 `tasks` files: init moves itself in by */
 	SETUP_FD_JOIN_CPU,      /* writing 0; see init/exec.c for why */
 	SETUP_FD_MEMORY_TASKS,  /* `tasks` of the payload's memory cgroup */
 	SETUP_FD_MEMORY_PEAK,   /* its high-water mark, writable: resets */

@@ -3,7 +3,7 @@
 /*
  * bench_http - create to first output, through the HTTP API
  *
- * usage: bench_http SOCKET UNIT ROUNDS
+ * usage: bench_http SOCKET UNIT ROUNDS [HOW]
  *
  * A client that is already running and connects per round, as an agent does:
  * create, run `echo`, until its first byte is there; the sandbox is ended
@@ -85,12 +85,19 @@ static void run_round(const struct osb_client_options *options,
 int main(int argc, char **argv)
 {
 	static struct stats unit = { .name = "unit" };
-	static struct stats created = { .name = "http create" };
-	static struct stats output = { .name = "http create to first output" };
+	static struct stats created, output;
 	struct osb_client_options options = { 0 };
+	char created_name[64], output_name[64];
+	const char *how = argc > 4 ? argv[4] : "";
 
-	if (argc != 4)
+	if (argc < 4 || argc > 5)
 		return 2;
+	(void)snprintf(created_name, sizeof(created_name), "http create%s",
+		       how);
+	(void)snprintf(output_name, sizeof(output_name),
+		       "http create to first output%s", how);
+	created.name = created_name;
+	output.name = output_name;
 	options.socket_path = argv[1];
 	for (long round = strtol(argv[3], NULL, 10); round > 0; round--) {
 		const char *const unit_argv[] = { argv[2], NULL };

@@ -3,7 +3,8 @@
 /*
  * cgroup - the control groups of the host, and of one id block
  *
- *   <parent>/b<block>/launcher    v2 only: the block's launcher
+ *   <parent>/b<block>/launcher    v2: the block's launcher; v1 memory: with
+ *                                 the inits it makes
  *   <parent>/b<block>/<slot>      a sandbox's: see plan_cgroup.c
  *
  * Two kinds of hosts. Unified: the v2 hierarchy has all controllers. Hybrid:
@@ -11,9 +12,9 @@
  * isn't even mounted, we mount it for ourselves.
  *
  * The launcher's cgroup namespace has the block for its root, and sandboxes
- * inherit it, or make one further down: so they see no path of the host's, and
- * a v2 hierarchy that keeps processes in their namespace (nsdelegate) still
- * lets init start an exec beside itself.
+ * inherit it: so they see no path of the host's, and a v2 hierarchy that keeps
+ * processes in their namespace (nsdelegate) still lets init start an exec
+ * beside itself.
  *
  * A block's directories belong to whoever holds its lease: leftovers of a
  * crashed broker are killed and removed before use. See cgroups(7).
@@ -41,6 +42,9 @@
 
 /* What the host keeps for itself: a sixteenth, at least this. */
 #define RESERVE_MIN_BYTES (512ull << 20)
+
+/* 2 MiB for each init that a block can hold; they need 0.3. */
+#define INITS_MEMORY_BYTES ((DOMAIN_SLOTS * 2ull) << 20)
 
 #define ALL_CONTROLLERS "+memory +pids +cpu"
 
@@ -342,11 +346,21 @@ int cgroup_block_clean(const struct cgroup_host *host, const char *parent,
 	return r;
 }
 
+static int make_launcher(const struct cgroup_block *block,
+			 enum plan_hierarchy which, const char *limit)
+{
+	int fd auto_fd = -1;
+	int r = open_dir(block->fd[which], "launcher", &fd);
+
+	return r < 0 || !limit
+		       ? r
+		       : file_write_u64_at(fd, limit, INITS_MEMORY_BYTES);
+}
+
 /* Or open those that are there. */
 int cgroup_block_make(const struct cgroup_host *host, uint32_t block_number,
 		      uid_t block_base, struct cgroup_block *block)
 {
-	int launcher_fd auto_fd = -1;
 	char name[16];
 	int r = 0;
 
@@ -364,7 +378,10 @@ int cgroup_block_make(const struct cgroup_host *host, uint32_t block_number,
 	if (fchownat(block->fd[PLAN_V2], "cgroup.procs", block_base, block_base,
 		     0) < 0)
 		return -errno;
-	return open_dir(block->fd[PLAN_V2], "launcher", &launcher_fd);
+	r = make_launcher(block, PLAN_V2, NULL);
+	return r < 0 || host->unified ? r
+				      : make_launcher(block, PLAN_MEMORY,
+						      "memory.limit_in_bytes");
 }
 
 int cgroup_block_open(const struct cgroup_host *host, uint32_t block,
@@ -402,8 +419,27 @@ void cgroup_slot_clean(const struct cgroup_block *cgroup, unsigned int slot)
 
 int cgroup_block_enter(const struct cgroup_block *cgroup, pid_t pid)
 {
-	return file_write_u64_at(cgroup->fd[PLAN_V2], "cgroup.procs",
-				 (uint64_t)pid);
+	int r = 0;
+
+	for (unsigned int i = 0; r == 0 && i < PLAN_NUM_HIERARCHIES; i++) {
+		if (cgroup->fd[i] >= 0)
+			r = file_write_u64_at(cgroup->fd[i], "cgroup.procs",
+					      (uint64_t)pid);
+	}
+	return r;
+}
+
+/* Its share of processors isn't one of its sandboxes'. */
+static int settle_hybrid(const struct cgroup_host *host,
+			 const struct cgroup_block *cgroup, pid_t pid)
+{
+	int r;
+
+	r = file_write_u64_at(cgroup->fd[PLAN_MEMORY], "launcher/cgroup.procs",
+			      (uint64_t)pid);
+	return r < 0 ? r
+		     : file_write_u64_at(host->fd[PLAN_CPU], "cgroup.procs",
+					 (uint64_t)pid);
 }
 
 int cgroup_block_settle(const struct cgroup_host *host,
@@ -413,8 +449,10 @@ int cgroup_block_settle(const struct cgroup_host *host,
 
 	r = file_write_u64_at(cgroup->fd[PLAN_V2], "launcher/cgroup.procs",
 			      (uint64_t)pid);
-	if (r < 0 || !host->unified)
+	if (r < 0)
 		return r;
+	if (!host->unified)
+		return settle_hybrid(host, cgroup, pid);
 	return file_write_at(cgroup->fd[PLAN_V2], "cgroup.subtree_control",
 			     ALL_CONTROLLERS);
 }
