@@ -8,10 +8,13 @@ machine, too.
 import sys
 
 import osb
+import pytest
 
 sys.path.append(str(osb.ROOT / "tests/bench"))
 
 import streams  # noqa: E402
+
+pytestmark = pytest.mark.memory
 
 
 def test_five_hundred_for_ten_seconds():
