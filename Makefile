@@ -91,8 +91,9 @@ soak:
 	@tools/deps build test fuzz
 	@$(MAKE) --no-print-directory all
 	@tools/need-root 'make soak'
-	OSB_BUILD=$(CURDIR)/$(BUILD) $(PYTEST) -q \
-		--junitxml=$(BUILD)/soak.xml tests/soak
+	OSB_BUILD=$(CURDIR)/$(BUILD) OSB_TEST_TRIES=10000 $(PYTEST) -q \
+		--junitxml=$(BUILD)/soak.xml tests/soak \
+		tests/integration/test_volume_tricks.py
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-1200} tools/fuzz
 
 install: all

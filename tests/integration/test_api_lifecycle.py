@@ -189,18 +189,6 @@ def test_limits_of_the_request_hold(daemon):
     box.delete()
 
 
-def test_a_sandbox_expires(daemon, long_run):
-    if not long_run:
-        pytest.skip("takes a minute: OSB_TEST_LONG=1")
-    import time
-
-    box = daemon.api().create(timeout=60)
-    time.sleep(58)
-    assert box.get().status == 200
-    time.sleep(4)
-    assert box.get().status == 404
-
-
 def test_the_example_of_the_readme_works(daemon):
     """The block under "Over HTTP", as it stands there."""
     import subprocess

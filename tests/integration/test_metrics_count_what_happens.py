@@ -58,7 +58,9 @@ def test_requests_sandboxes_and_execs(service):
         'osbd_requests_total{method="other",status="4xx"}': 1,
     }.items():
         assert grown(before, after, name) == by, name
-    assert after["osbd_connections"] == 1 and after["osbd_connections_total"] >= 7
+    assert after["osbd_connections_total"] >= 7
+    # The others are closed, which osbd may have to notice yet.
+    procs.wait_for(lambda: metrics(api)["osbd_connections"] == 1, 5, "one left")
     count = after["osbd_request_duration_seconds_count"]
     assert count == after['osbd_request_duration_seconds_bucket{le="+Inf"}'] > 5
     assert 0 < after["osbd_request_duration_seconds_sum"] < 60

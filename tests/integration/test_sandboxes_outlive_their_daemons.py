@@ -176,7 +176,7 @@ def test_random_order_with_commands_running(service, long_run):
     order = random.Random(7)
     api = daemon.api()
     boxes, commands = [], {}
-    for i in range(60 if long_run else 7):
+    for i in range(30 if long_run else 7):
         if len(boxes) < 6:
             boxes.append(api.create(metadata={"i": str(i)}, timeout=900))
         box = order.choice(boxes)

@@ -31,8 +31,8 @@ class Box:
 
 
 class Storm:
-    def __init__(self, service, seed):
-        self.service, self.api = service, service.api()
+    def __init__(self, service, seed, kinds):
+        self.service, self.api, self.kinds = service, service.api(), kinds
         self.random = random.Random(seed)
         self.lock = threading.Lock()
         self.boxes, self.deleted, self.maybe = {}, set(), set()
@@ -153,7 +153,7 @@ class Storm:
         for worker in workers:
             worker.start()
         time.sleep(self.random.random() * 0.3)
-        victims = self.random.choice(VICTIMS)
+        victims = self.random.choice(self.kinds)
         try:
             self._strike(victims, struck)
         finally:
@@ -211,8 +211,8 @@ class Storm:
             assert os.listdir(self.service.run_dir / folder) == []
 
 
-def run(service, rounds, seed):
-    storm = Storm(service, seed)
+def run(service, rounds, seed, kinds=VICTIMS):
+    storm = Storm(service, seed, kinds)
     for _ in range(rounds):
         storm.round()
     storm.end()
