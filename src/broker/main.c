@@ -39,6 +39,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/latency.h"
 #include "base/listener.h"
 #include "base/nofile.h"
 #include "base/own_dir.h"
@@ -549,6 +550,7 @@ int main(int argc, char **argv)
 	struct err err = ERR_NULL;
 	int r;
 
+	latency_prefer();
 	signals_reset(); /* or programs inside would ignore what we did */
 	r = parse_options(argc, argv, &broker.options, &args, &err);
 	if (r == 0)

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/latency.h"
 #include "init/init.h"
 #include "wire/fdpass.h"
 
@@ -366,6 +367,7 @@ void init_main(int sock_fd, int files_fd)
 	const char *where = "close descriptors";
 	int r;
 
+	latency_prefer();
 	sock_fd = close_inherited(sock_fd);
 	init.conn_fd = -1;
 	init.files_fd = files_fd;

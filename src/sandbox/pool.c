@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/* #syscalls  timerfd_settime read close */
+
 #include "sandbox/pool.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/ranges.h"
@@ -16,6 +21,9 @@
 /* A template that nobody has asked for so long isn't worth its minimum. */
 #define FORGET_MS (10u * 60 * 1000)
 
+/* Longer than from a create to the first output of what it was for. */
+#define QUIET_MS 20
+
 static uint64_t monotonic_ms(void)
 {
 	struct timespec ts;
@@ -24,13 +32,59 @@ static uint64_t monotonic_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-void pools_init(struct pools *pools, const struct poller *poller,
-		struct broker_link *broker, int dir_fd)
+static void on_quiet(void *ctx, unsigned int events)
+{
+	struct pools *pools = ctx;
+	uint64_t times;
+
+	(void)events;
+	(void)!read(pools->timer_fd, &times, sizeof(times));
+	pools_refill(pools);
+}
+
+int pools_init(struct pools *pools, const struct poller *poller,
+	       struct broker_link *broker, int dir_fd)
 {
 	memset(pools, 0, sizeof(*pools));
 	pools->poller = poller;
 	pools->broker = broker;
 	pools->dir_fd = dir_fd;
+	pools->timer_fd =
+		timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (pools->timer_fd < 0)
+		return -errno;
+	pools->timer = poller->add(poller->loop, pools->timer_fd, POLLER_READ,
+				   on_quiet, pools);
+	return pools->timer ? 0 : -ENOMEM;
+}
+
+/* The window moves on to now. */
+static void shift(struct pool_template *t, uint64_t now_ms)
+{
+	uint64_t second = now_ms / 1000;
+
+	while (t->second < second) {
+		if (second - t->second > POOL_WINDOW_S)
+			t->second = second - POOL_WINDOW_S;
+		memmove(t->taken + 1, t->taken,
+			sizeof(t->taken) - sizeof(t->taken[0]));
+		t->taken[0] = 0;
+		t->second++;
+	}
+}
+
+static void note_taken(struct pools *pools, struct pool_template *t,
+		       uint64_t now_ms)
+{
+	const struct itimerspec quiet = {
+		.it_value.tv_nsec = QUIET_MS * 1000 * 1000,
+	};
+
+	shift(t, now_ms);
+	t->taken[0]++;
+	t->taken_ms = pools->taken_ms = now_ms;
+	/* Can't fail: the fd and the value are valid. */
+	(void)timerfd_settime(pools->timer_fd, 0, &quiet, NULL);
 }
 
 void pools_set(struct pools *pools, unsigned int min, unsigned int max)
@@ -120,21 +174,6 @@ static struct pool_template *learn(struct pools *pools, const char *domain,
 	return NULL;
 }
 
-/* The window moves on to now. */
-static void shift(struct pool_template *t, uint64_t now_ms)
-{
-	uint64_t second = now_ms / 1000;
-
-	while (t->second < second) {
-		if (second - t->second > POOL_WINDOW_S)
-			t->second = second - POOL_WINDOW_S;
-		memmove(t->taken + 1, t->taken,
-			sizeof(t->taken) - sizeof(t->taken[0]));
-		t->taken[0] = 0;
-		t->second++;
-	}
-}
-
 static void set_target(const struct pools *pools, struct pool_template *t,
 		       uint64_t now_ms)
 {
@@ -162,9 +201,7 @@ bool pool_take(struct pools *pools, const char *domain, const struct spec *spec,
 		t = learn(pools, domain, spec);
 	if (!t)
 		return false;
-	shift(t, now_ms);
-	t->taken[0]++;
-	t->taken_ms = now_ms;
+	note_taken(pools, t, now_ms);
 	set_target(pools, t, now_ms);
 	pooled = t->ready;
 	if (!pooled)
@@ -243,6 +280,8 @@ static void make(struct pools *pools, struct pool_template *t)
 
 void pools_refill(struct pools *pools)
 {
+	bool quiet = monotonic_ms() - pools->taken_ms >= QUIET_MS;
+
 	/* One at a time: who asks now has to wait for it. */
 	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
 		struct pool_template *t = &pools->template[i];
@@ -250,7 +289,8 @@ void pools_refill(struct pools *pools)
 
 		if (pools->num_making > 0)
 			return;
-		if (!t->used || t->num >= t->target)
+		if (!t->used || t->num >= t->target ||
+		    (!quiet && t->num > t->target / 2))
 			continue;
 		(void)count(pools, t->domain, &num);
 		if (num < pools->max)
@@ -328,6 +368,10 @@ unsigned int pools_count(const struct pools *pools)
 
 void pools_deinit(struct pools *pools)
 {
+	if (!pools->poller)
+		return;
+	pools->poller->remove(pools->timer);
+	close_fd(&pools->timer_fd);
 	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {
 		struct pool_template *t = &pools->template[i];
 

@@ -58,12 +58,15 @@ struct pools {
 	int dir_fd;
 	unsigned int min, max; /* of a template; max 0: no pools */
 	unsigned int num_making, num_ending;
+	int timer_fd; /* until nobody has taken one for a moment */
+	struct watch *timer;
+	uint64_t taken_ms; /* the last time, of all */
 	struct pool_template template[POOL_TEMPLATES_MAX];
 };
 
-/** pools_init() - none; they begin with pools_set() */
-void pools_init(struct pools *pools, const struct poller *poller,
-		struct broker_link *broker, int dir_fd);
+/** pools_init() - none; they begin with pools_set(). Return: 0 or -errno */
+int pools_init(struct pools *pools, const struct poller *poller,
+	       struct broker_link *broker, int dir_fd);
 
 /** pools_deinit() - forget them; nothing is destroyed */
 void pools_deinit(struct pools *pools);
@@ -80,7 +83,12 @@ void pools_set(struct pools *pools, unsigned int min, unsigned int max);
 bool pool_take(struct pools *pools, const char *domain, const struct spec *spec,
 	       char ret_id[SANDBOX_ID_LEN + 1], struct init_link **ret_init);
 
-/** pools_refill() - begin with the next, if one is missing and none is made */
+/**
+ * pools_refill() - begin with the next, if one is missing and none is made
+ *
+ * Where more than half are there, not before it is quiet: whoever just took one
+ * is about to use it.
+ */
 void pools_refill(struct pools *pools);
 
 /** pools_gone() - the broker says that it ended by itself; was it one here? */

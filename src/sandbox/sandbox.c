@@ -223,9 +223,11 @@ int sandboxes_init(struct sandboxes *all, const struct sandboxes_setup *setup)
 	all->store = setup->store;
 	all->dir_fd = setup->dir_fd;
 	all->logs_fd = setup->logs_fd;
-	pools_init(&all->pools, setup->poller, setup->broker, setup->dir_fd);
 	accounts_init(&all->accounts, setup->limits);
-	r = idem_init(&all->idem);
+	r = pools_init(&all->pools, setup->poller, setup->broker,
+		       setup->dir_fd);
+	if (r == 0)
+		r = idem_init(&all->idem);
 	return r < 0 ? r
 		     : expiry_init(&all->expiry, setup->poller, SANDBOXES_MAX,
 				   on_due, NULL);

@@ -23,6 +23,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/latency.h"
 #include "base/listener.h"
 #include "base/nofile.h"
 #include "base/units.h"
@@ -140,6 +141,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (options.check_config || options.check_keys)
 		return check_files(&options);
+	latency_prefer();
 	r = drop_everything(&options);
 	if (r < 0) {
 		server_log("give up privileges: %s", strerror(-r));
