@@ -17,12 +17,16 @@
 #include "sandbox/id.h"
 #include "sandbox/init_link.h"
 #include "sandbox/spec.h"
+#include "sandbox/strv.h"
 
 /* A template that nobody has asked for so long isn't worth its minimum. */
 #define FORGET_MS (10u * 60 * 1000)
 
 /* Longer than from a create to the first output of what it was for. */
 #define QUIET_MS 20
+
+#define WARM_UID 1000 /* whom programs run as if nobody says otherwise */
+#define WARM_MAX_MS 5000
 
 static uint64_t monotonic_ms(void)
 {
@@ -230,30 +234,109 @@ static void end(struct pools *pools, struct pooled *pooled)
 	free(pooled);
 }
 
+static void drop_made(struct pooled *pooled)
+{
+	pooled->pools->num_making--;
+	pooled->of->num--;
+	end(pooled->pools, pooled);
+}
+
+static void on_warm(struct pooled *pooled)
+{
+	struct pools *pools = pooled->pools;
+	struct pool_template *t = pooled->of;
+
+	pools->warming = NULL;
+	if (t->num > t->target) {
+		drop_made(pooled);
+		return;
+	}
+	pools->num_making--;
+	pooled->next = t->ready;
+	t->ready = pooled;
+	pools_refill(pools);
+}
+
+static void on_warm_started(void *ctx, int32_t pid)
+{
+	(void)ctx;
+	(void)pid;
+}
+
+static void on_warm_failed(void *ctx, enum init_stage stage, int sys)
+{
+	(void)stage;
+	(void)sys; /* an image without it is as good */
+	on_warm(ctx);
+}
+
+static void on_warm_exited(void *ctx, const struct init_exited *exited)
+{
+	(void)exited;
+	on_warm(ctx);
+}
+
+static void on_warm_lost(void *ctx)
+{
+	struct pooled *pooled = ctx;
+
+	/* Or we close it ourselves: see pools_deinit(). */
+	if (pooled->pools->warming)
+		drop_made(take_ptr(pooled->pools->warming));
+}
+
+static int warm(struct pooled *pooled)
+{
+	static const struct exec_ops ops = {
+		.started = on_warm_started,
+		.failed = on_warm_failed,
+		.exited = on_warm_exited,
+		.lost = on_warm_lost,
+	};
+	struct strv argv, env;
+	struct exec_spec spec = {
+		.uid = WARM_UID,
+		.gid = WARM_UID,
+		.wall_ms = WARM_MAX_MS,
+		.cwd = "/",
+		.argv = &argv,
+		.env = &env,
+	};
+	int r;
+
+	strv_init(&argv, 1, 16);
+	strv_init(&env, 1, 64);
+	r = strv_add(&argv, "true");
+	if (r == 0)
+		r = strv_set_env(&env, "PATH", "/usr/bin:/bin");
+	if (r == 0)
+		r = init_link_exec(pooled->init, &spec, &ops, pooled,
+				   &pooled->exec, NULL);
+	if (r == 0)
+		pooled->pools->warming = pooled;
+	strv_deinit(&argv);
+	strv_deinit(&env);
+	return r;
+}
+
 static void on_made(void *ctx, const struct err *err)
 {
 	struct pooled *pooled auto_free = ctx;
 	struct pools *pools = pooled->pools;
 	struct pool_template *t = pooled->of;
 
-	pools->num_making--;
-	t->num--;
 	/* No room, or the domain's block is full: a later tick tries again. */
 	if (err) {
-		t->target = t->num;
+		pools->num_making--;
+		t->target = --t->num;
 		return;
 	}
-	if (t->num >= t->target ||
+	if (t->num > t->target ||
 	    init_link_open(pools->poller, pools->dir_fd, pooled->id,
-			   &pooled->init, NULL) < 0) {
-		end(pools, take_ptr(pooled));
-		return;
-	}
-	pooled->next = t->ready;
-	t->ready = pooled;
-	t->num++;
+			   &pooled->init, NULL) < 0 ||
+	    warm(pooled) < 0)
+		drop_made(pooled);
 	(void)take_ptr(pooled);
-	pools_refill(pools);
 }
 
 static void make(struct pools *pools, struct pool_template *t)
@@ -370,6 +453,12 @@ void pools_deinit(struct pools *pools)
 {
 	if (!pools->poller)
 		return;
+	if (pools->warming) {
+		struct pooled *pooled = take_ptr(pools->warming);
+
+		init_link_close(pooled->init);
+		free(pooled);
+	}
 	pools->poller->remove(pools->timer);
 	close_fd(&pools->timer_fd);
 	for (unsigned int i = 0; i < POOL_TEMPLATES_MAX; i++) {

@@ -11,6 +11,9 @@
  * describe beforehand; how many are kept ready follows how many were taken in
  * the last seconds, between two bounds.
  *
+ * What is done only once in a sandbox is done before it waits: a program has
+ * run in it, so that the next finds its files and the kernel's tables warm.
+ *
  * Nobody was told of those that wait, so nothing of them is written down: they
  * end with osbd.
  */
@@ -36,6 +39,7 @@ struct pooled {
 	struct pools *pools;
 	char id[SANDBOX_ID_LEN + 1];
 	struct init_link *init; /* NULL: it is being made, or ended */
+	struct exec *exec;      /* its first program */
 };
 
 struct pool_template {
@@ -58,7 +62,8 @@ struct pools {
 	int dir_fd;
 	unsigned int min, max; /* of a template; max 0: no pools */
 	unsigned int num_making, num_ending;
-	int timer_fd; /* until nobody has taken one for a moment */
+	struct pooled *warming; /* the one that is being made, at its end */
+	int timer_fd;           /* until nobody has taken one for a moment */
 	struct watch *timer;
 	uint64_t taken_ms; /* the last time, of all */
 	struct pool_template template[POOL_TEMPLATES_MAX];

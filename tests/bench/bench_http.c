@@ -6,16 +6,20 @@
  * usage: bench_http SOCKET UNIT ROUNDS [HOW]
  *
  * A client that is already running and connects per round, as an agent does:
- * create, run `echo`, until its first byte is there; the sandbox is ended
- * outside the measured time.
+ * create, run a shell's `echo`, until its first byte is there; the sandbox is ended
+ * outside the measured time. Then nothing for a while: agents think, and pools
+ * fill.
  */
 
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "bench/stats.h"
 #include "osb/osb.h"
+
+#define PAUSE_US 40000
 
 static void fail(const char *what, const struct osb_error *err)
 {
@@ -37,7 +41,7 @@ static void on_output(void *ctx, enum osb_stream stream, const void *data,
 /* Return: when the first byte of output came. */
 static uint64_t run_echo(struct osb_client *client, const char *id)
 {
-	static const char *const argv[] = { "echo", "x", NULL };
+	static const char *const argv[] = { "sh", "-c", "echo x", NULL };
 	uint64_t first_us = 0;
 	const struct osb_exec_spec spec = {
 		.argv = argv,
@@ -104,6 +108,7 @@ int main(int argc, char **argv)
 
 		stats_add(&unit, stats_spawn(unit_argv, NULL));
 		run_round(&options, &created, &output);
+		(void)usleep(PAUSE_US);
 	}
 	stats_print(&created, &unit);
 	stats_print(&output, &unit);
