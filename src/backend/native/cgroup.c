@@ -46,6 +46,9 @@
 /* 2 MiB for each init that a block can hold; they need 0.3. */
 #define INITS_MEMORY_BYTES ((DOMAIN_SLOTS * 2ull) << 20)
 
+/* That an ended sandbox may leave to the next one. */
+#define LEFTOVER_MAX_BYTES (1ull << 20)
+
 #define ALL_CONTROLLERS "+memory +pids +cpu"
 
 static const char *const controllers[] = {
@@ -271,6 +274,38 @@ int cgroup_remove(int parent_fd, const char *name)
 	if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
 	return remove_tree(parent_fd, name, DEPTH_MAX);
+}
+
+/*
+ * To remove one makes the kernel walk all file systems of the host while all
+ * else about cgroups has to wait. But what it still holds of files that others
+ * use, too, would be counted as the next one's.
+ */
+bool cgroup_can_stay(const struct cgroup_block *cgroup, const char *name)
+{
+	char path[48], text[32];
+
+	(void)snprintf(path, sizeof(path), "%s/memory.usage_in_bytes", name);
+	return cgroup->fd[PLAN_MEMORY] >= 0 &&
+	       file_read_at(cgroup->fd[PLAN_MEMORY], path, text,
+			    sizeof(text)) == 0 &&
+	       file_number(text) <= LEFTOVER_MAX_BYTES;
+}
+
+int cgroup_unlimit(const struct cgroup_block *cgroup, const char *name)
+{
+	static const char *const files[] = { "memory.memsw.limit_in_bytes",
+					     "memory.limit_in_bytes" };
+	char path[64];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", name, files[i]);
+		r = file_write_at(cgroup->fd[PLAN_MEMORY], path, "-1");
+		if (r == -ENOENT)
+			r = 0; /* this kernel doesn't count swap */
+	}
+	return r;
 }
 
 /* Kill what a crashed broker left in this block; up to a second. */

@@ -51,6 +51,10 @@ int cgroup_block_clean(const struct cgroup_host *host, const char *parent,
 void cgroup_block_close(const struct cgroup_host *host, uint32_t block,
 			struct cgroup_block *cgroup);
 int cgroup_remove(int parent_fd, const char *name);
+/* The v1 memory group of an ended sandbox: may the next one have it? */
+bool cgroup_can_stay(const struct cgroup_block *cgroup, const char *name);
+/* ...which can't have limits that don't fit the next one's. */
+int cgroup_unlimit(const struct cgroup_block *cgroup, const char *name);
 
 /* Where a hierarchy is mounted; @controller NULL: v2. */
 int cgroup_find_mount(FILE *mountinfo, const char *controller, char *buf,

@@ -426,3 +426,25 @@ bool domain_prepare_slot(struct native *native)
 	}
 	return false;
 }
+
+/* Return: true when a memory group that nobody may need soon was removed. */
+bool domain_trim(struct native *native)
+{
+	for (unsigned int i = 0; i < NATIVE_DOMAINS_MAX; i++) {
+		struct domain *domain = &native->domains[i];
+		unsigned int spare = 0;
+		char name[16];
+
+		for (unsigned int s = 1; s < DOMAIN_SLOTS; s++) {
+			if (!domain->kept[s] || domain->used[s] ||
+			    ++spare <= SPARE_SLOTS)
+				continue;
+			(void)snprintf(name, sizeof(name), "%u", s);
+			domain->kept[s] = false;
+			(void)cgroup_remove(domain->cgroup.fd[PLAN_MEMORY],
+					    name); /* else with the block */
+			return true;
+		}
+	}
+	return false;
+}

@@ -225,15 +225,19 @@ static void forget(struct native *native, struct sandbox *sandbox)
 /* Socket and cgroups. Return: 0, or -EBUSY while the kernel isn't done. */
 int sandbox_remove_dirs(struct native *native, const struct sandbox *sandbox)
 {
-	const struct domain *domain = &native->domains[sandbox->domain];
+	struct domain *domain = &native->domains[sandbox->domain];
+	bool *kept = &domain->kept[sandbox->slot];
 	char name[SANDBOX_ID_LEN + 8];
 	int result = 0;
 
 	(void)snprintf(name, sizeof(name), "%s.sock", sandbox->id);
 	(void)unlinkat(native->sandboxes_fd, name, 0);
 	(void)snprintf(name, sizeof(name), "%u", sandbox->slot);
+	*kept = cgroup_can_stay(&domain->cgroup, name);
 	for (unsigned int i = 0; i < PLAN_NUM_HIERARCHIES; i++) {
-		int r = cgroup_remove(domain->cgroup.fd[i], name);
+		int r = i == PLAN_MEMORY && *kept
+				? 0
+				: cgroup_remove(domain->cgroup.fd[i], name);
 
 		if (r < 0)
 			result = r;
@@ -422,7 +426,7 @@ bool native_idle(struct native *native)
 		return true;
 	}
 
-	return domain_prepare_slot(native);
+	return domain_prepare_slot(native) || domain_trim(native);
 }
 
 static void ignore_gone(void *arg, const char *id)

@@ -93,6 +93,7 @@ struct domain {
 	unsigned int num_used;
 	bool used[DOMAIN_SLOTS];
 	bool mapped[DOMAIN_SLOTS]; /* its image mounts exist */
+	bool kept[DOMAIN_SLOTS];   /* its memory group does, used or not */
 };
 
 /*
@@ -230,6 +231,7 @@ int domain_slot_take(struct native *native, struct domain *domain,
 void domain_slot_release(struct native *native, struct domain *domain,
 			 uint8_t slot);
 bool domain_prepare_slot(struct native *native);
+bool domain_trim(struct native *native);
 void domain_launcher_gone(struct native *native, struct domain *domain);
 void domain_close(struct native *native, struct domain *domain);
 int domain_wait(int fd, int timeout_ms);

@@ -101,10 +101,14 @@ static int run_listen(struct run *run, const struct plan_op *op,
 static int run_cgroup_make(struct run *run, const struct plan_op *op,
 			   struct err *err)
 {
+	bool *kept = &run->domain->kept[run->sandbox->slot];
 	char path[CGROUP_PATH_MAX];
 
-	if (mkdirat(run->domain->cgroup.fd[op->hierarchy],
-		    cgroup_path(run, op, "", path, sizeof(path)), 0755) < 0)
+	(void)cgroup_path(run, op, "", path, sizeof(path));
+	if (op->hierarchy == PLAN_MEMORY && *kept &&
+	    cgroup_unlimit(&run->domain->cgroup, path) == 0)
+		return 0;
+	if (mkdirat(run->domain->cgroup.fd[op->hierarchy], path, 0755) < 0)
 		return err_set(err, ERR_INTERNAL, errno, "make cgroup '%s'",
 			       path);
 	return 0;
