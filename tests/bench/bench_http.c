@@ -6,9 +6,9 @@
  * usage: bench_http SOCKET UNIT ROUNDS [HOW]
  *
  * A client that is already running and connects per round, as an agent does:
- * create, run a shell's `echo`, until its first byte is there; the sandbox is ended
- * outside the measured time. Then nothing for a while: agents think, and pools
- * fill.
+ * create, run a shell's `echo`, until its first byte is there; the sandbox is
+ * ended outside the measured time. Then nothing for a while: agents think, and
+ * pools fill.
  */
 
 #include <poll.h>

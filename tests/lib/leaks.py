@@ -64,14 +64,35 @@ def cgroup_roots():
             yield pathlib.Path(left.split()[4])
 
 
+# Memory groups that a block may keep for its next sandboxes.
+SPARE_GROUPS = 4
+
+
+def without_spare(folders):
+    """Without the slots' memory groups where nobody lives, but for too many."""
+    live = {folder.parts[-2:] for folder in folders if "memory" not in folder.parts}
+    spare = collections.Counter()
+    for folder in folders:
+        block = folder.parent
+        if (
+            "memory" in folder.parts
+            and folder.name.isdigit()
+            and folder.parts[-2:] not in live
+            and spare[block] < SPARE_GROUPS
+        ):
+            spare[block] += 1
+            continue
+        yield folder
+
+
 def cgroups():
     """Every directory below a cgroup of ours, in every hierarchy."""
     found = []
     for root in cgroup_roots():
         for parent in CGROUP_PARENTS:
             for folder, _, _ in os.walk(root / parent, onerror=lambda e: None):
-                found.append(f"cgroup {folder}")
-    return found
+                found.append(pathlib.Path(folder))
+    return [f"cgroup {folder}" for folder in without_spare(found)]
 
 
 def namespaces(daemon_pids):

@@ -96,16 +96,14 @@ CGROUP_PARENT = f"osb-test-{os.urandom(4).hex()}"
 @contextlib.contextmanager
 def making(kind):
     """A function that starts daemons of some kind, ended with the block."""
-    made = []
+    with contextlib.ExitStack() as made:  # all end, whatever one raises
 
-    def make(*args, **kwargs):
-        new = kind(*args, **kwargs)
-        made.append(new)
-        return new.start()
+        def make(*args, **kwargs):
+            new = kind(*args, **kwargs)
+            made.callback(new.stop)
+            return new.start()
 
-    yield make
-    for one in made:
-        one.stop()
+        yield make
 
 
 # All that a domain has: a sandbox may hold one while the next is made.
