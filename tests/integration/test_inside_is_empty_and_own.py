@@ -133,6 +133,14 @@ def test_the_hosts_disks_are_not_listed(daemon):
     assert daemon.run("--", "cat", "/proc/partitions").out == ""
 
 
+def test_programs_are_scheduled_like_any_others(daemon):
+    done = daemon.python(
+        "import os; print(os.sched_getscheduler(0), os.nice(0),"
+        " open('/proc/self/sched').read().count('ext.enabled'))"
+    )
+    assert done.out.split()[:2] == ["0", "0"]
+
+
 def test_no_signal_is_ignored_or_blocked(service):
     deaf = ["sh", "-c", "trap '' HUP INT TERM USR1; exec \"$@\"", "sh"]
     own = service("--private", wrapper=deaf)
