@@ -330,7 +330,8 @@ static void serve(struct init *init)
 			reap_children(init);
 		}
 		check_deadlines(init);
-		if (has_news(init))
+		/* Writable means mostly empty: there is room for answers. */
+		if (pfds[POLL_CONN].revents & POLLOUT)
 			send_news(init);
 		reap_linger(init);
 	}

@@ -34,7 +34,7 @@ static struct {
 	size_t step;
 } in;
 
-static char dir_path[] = "/tmp/osb-fuzz-XXXXXX";
+static char dir_path[] = "/tmp/fuzz-exec-log-XXXXXX";
 static int dir_fd = -1;
 
 static void remove_dir(void)

@@ -311,6 +311,26 @@ def test_a_reader_that_does_not_read_costs_nothing(service, what):
     assert box.forget(command).status == 204
 
 
+def test_news_of_output_leave_room_for_answers(service):
+    """Init has more to tell of a flood than an osbd with followers hears."""
+    daemon = service("--private")
+    for _ in range(6):
+        box = daemon.api().create()
+        command = box.start("yes; true")
+        procs.wait_for(lambda: box.logs(command, 8 << 20)[0], 10, "8 MiB")
+        with contextlib.ExitStack() as deaf:
+            for _ in range(8):
+                sock = deaf.enter_context(daemon.api().connect())
+                path = box.proxy(f"/command/{command}/events")
+                sock.sendall(
+                    f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+                )
+            for _ in range(5):
+                assert box.command("echo hi")[2]["text"] == "hi"
+            assert box.status(command)["running"]
+        box.delete()
+
+
 @pytest.mark.parametrize("what", ["logs", "events"])
 def test_output_is_never_taken_for_a_request(daemon, sandbox, what):
     """Not even where the client's next request lay when the log was read."""
