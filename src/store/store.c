@@ -19,7 +19,7 @@
  *
  * #syscalls  futex read write close mmap munmap mprotect madvise exit
  *            rt_sigprocmask clock_gettime sched_yield getrandom rseq
- *            set_robust_list
+ *            set_robust_list sched_getattr sched_setattr
  *
  * The last two for the thread's start, which is behind the broker's filter.
  */
@@ -39,6 +39,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/latency.h"
 #include "store/audit.h"
 #include "store/db.h"
 #include "store/queue.h"
@@ -319,6 +320,7 @@ static void *thread_main(void *arg)
 	struct store *store = arg;
 	struct op *first;
 
+	latency_prefer();
 	(void)pthread_mutex_lock(&store->lock);
 	store->begun = true;
 	(void)pthread_cond_signal(&store->wake);
