@@ -8,7 +8,8 @@
  * A client that is already running and connects per round, as an agent does:
  * create, run a shell's `echo`, until its first byte is there; the sandbox is
  * ended outside the measured time. Then nothing for a while: agents think, and
- * pools fill.
+ * pools fill. Beside it the same shell by plain fork and exec, which is what
+ * no sandbox can be faster than.
  */
 
 #include <poll.h>
@@ -20,6 +21,8 @@
 #include "osb/osb.h"
 
 #define PAUSE_US 40000
+
+static const char *const shell_argv[] = { "/bin/sh", "-c", "echo x", NULL };
 
 static void fail(const char *what, const struct osb_error *err)
 {
@@ -41,10 +44,9 @@ static void on_output(void *ctx, enum osb_stream stream, const void *data,
 /* Return: when the first byte of output came. */
 static uint64_t run_echo(struct osb_client *client, const char *id)
 {
-	static const char *const argv[] = { "sh", "-c", "echo x", NULL };
 	uint64_t first_us = 0;
 	const struct osb_exec_spec spec = {
-		.argv = argv,
+		.argv = shell_argv,
 		.bind = true,
 		.on_output = on_output,
 		.ctx = &first_us,
@@ -89,6 +91,7 @@ static void run_round(const struct osb_client_options *options,
 int main(int argc, char **argv)
 {
 	static struct stats unit = { .name = "unit" };
+	static struct stats shell = { .name = "the same shell, plainly" };
 	static struct stats created, output;
 	struct osb_client_options options = { 0 };
 	char created_name[64], output_name[64];
@@ -107,10 +110,12 @@ int main(int argc, char **argv)
 		const char *const unit_argv[] = { argv[2], NULL };
 
 		stats_add(&unit, stats_spawn(unit_argv, NULL));
+		stats_add(&shell, stats_spawn(shell_argv, NULL));
 		run_round(&options, &created, &output);
 		(void)usleep(PAUSE_US);
 	}
 	stats_print(&created, &unit);
 	stats_print(&output, &unit);
+	stats_print(&shell, &unit);
 	return 0;
 }
