@@ -78,7 +78,7 @@ check:
 	@tools/check $(BUILD)
 
 asan:
-	@tools/deps build test
+	@tools/deps build test asan
 	@$(MAKE) --no-print-directory all
 	@tools/need-root 'make asan'
 	tools/asan $(CURDIR)/$(BUILD) $(CURDIR)/$(BUILD_ASAN)
