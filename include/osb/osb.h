@@ -187,6 +187,22 @@ enum osb_stream {
 typedef void (*osb_output_fn)(void *ctx, enum osb_stream stream,
 			      const void *data, size_t len);
 
+/* What becomes of more output than is allowed. */
+enum osb_output_policy {
+	OSB_OUTPUT_DEFAULT,  /* the sandbox's: truncate, as a rule */
+	OSB_OUTPUT_TRUNCATE, /* it is dropped */
+	OSB_OUTPUT_KILL,     /* the program is ended */
+	OSB_OUTPUT_WAIT,     /* the program waits, for good, to print it */
+};
+
+/* Of one program with all that it starts. 0 means the sandbox's default. */
+struct osb_exec_limits {
+	uint64_t cpu_ms;     /* processor time */
+	uint64_t output_max; /* bytes, of both streams */
+	enum osb_output_policy output_policy;
+	uint64_t pids; /* processes and threads; at most the sandbox's */
+};
+
 struct osb_exec_spec {
 	const char *const *argv; /* ends with NULL */
 	const char *const *env;  /* "KEY=VALUE" …, NULL; or NULL for none */
@@ -198,6 +214,7 @@ struct osb_exec_spec {
 	bool bind;               /* the sandbox ends with this exec */
 	osb_output_fn on_output;
 	void *ctx;
+	struct osb_exec_limits limits;
 };
 
 enum osb_verdict_kind {
@@ -207,6 +224,11 @@ enum osb_verdict_kind {
 	OSB_WALL_TIMEOUT, /* its time was over */
 	OSB_OOM,          /* it died of its memory limit */
 	OSB_LOST,         /* the sandbox itself died */
+	OSB_CPU_TIMEOUT,  /* its processor time was used up */
+	OSB_OUTPUT_LIMIT, /* it printed too much */
+	OSB_EXPIRED,      /* its sandbox's time was over */
+	OSB_PIDS_LIMIT,   /* it exited and had failed, at this limit */
+	OSB_DISK_FULL,    /* the same */
 };
 
 #define OSB_LEFT_MAX 16
@@ -224,6 +246,7 @@ struct osb_verdict {
 	uint64_t peak_pids;
 	bool truncated;
 	bool started; /* false: it could not be executed; see message */
+	uint64_t output_bytes; /* of both streams, that were let through */
 	size_t num_left;
 	struct {
 		int64_t pid;
@@ -302,6 +325,7 @@ struct osb_command_spec {
 	const char *cwd;        /* the same */
 	const char *user;       /* the same */
 	uint64_t timeout_ms;    /* 0: none */
+	struct osb_exec_limits limits;
 };
 
 struct osb_command_info {
@@ -311,7 +335,7 @@ struct osb_command_info {
 	bool running;
 	int64_t started_s;          /* Unix time */
 	int64_t finished_s;         /* the same; 0: it runs */
-	struct osb_verdict verdict; /* unless it runs; without what is left */
+	struct osb_verdict verdict; /* unless it runs */
 };
 
 /** osb_command_start() - without stdin; its output goes to its log */

@@ -119,6 +119,12 @@ void buf_addf(struct buf *buf, const char *fmt, ...)
 	buf_commit(buf, (size_t)n);
 }
 
+void buf_cut(struct buf *buf, size_t len)
+{
+	assert(len <= buf_len(buf));
+	buf->end -= len;
+}
+
 void buf_consume(struct buf *buf, size_t len)
 {
 	assert(len <= buf_len(buf));

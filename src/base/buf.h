@@ -77,5 +77,8 @@ void buf_adds(struct buf *buf, const char *text);
 void buf_addf(struct buf *buf, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/** buf_cut() - drop @len bytes at the end; never more than are there */
+void buf_cut(struct buf *buf, size_t len);
+
 /** buf_consume() - drop @len bytes at the front; never more than are there */
 void buf_consume(struct buf *buf, size_t len);

@@ -11,6 +11,8 @@
 
 #include "base/ranges.h"
 
+#define MILLION 1000000ull
+
 struct unit {
 	const char *suffix;
 	uint64_t factor;
@@ -34,22 +36,52 @@ static int parse_digits(const char **text, uint64_t *ret_value)
 	return 0;
 }
 
+/* What is behind a point, if there is one: millionths. */
+static int parse_fraction(const char **text, uint64_t *ret_millionths)
+{
+	const char *p = *text;
+	uint64_t weight = MILLION / 10;
+	uint64_t value = 0;
+
+	*ret_millionths = 0;
+	if (*p != '.')
+		return 0;
+	p++;
+	if (*p < '0' || *p > '9')
+		return -EINVAL;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		value += (uint64_t)(*p - '0') * weight;
+		weight /= 10; /* beyond it: below resolution */
+	}
+	*text = p;
+	*ret_millionths = value;
+	return 1;
+}
+
 /* Digits and one suffix of a table that ends with a NULL suffix. */
 static int parse_with_unit(const char *text, const struct unit *units,
-			   uint64_t *ret_value)
+			   bool fractions, uint64_t *ret_value)
 {
 	uint64_t value;
+	uint64_t millionths = 0;
 	int r;
 
 	if (!text)
 		return -EINVAL;
 	r = parse_digits(&text, &value);
+	if (r == 0 && fractions)
+		r = parse_fraction(&text, &millionths);
 	if (r < 0)
 		return r;
 	for (; units->suffix; units++) {
 		if (strcasecmp(text, units->suffix) != 0)
 			continue;
-		if (__builtin_mul_overflow(value, units->factor, &value))
+		if (r > 0 && units->factor == 1)
+			return -EINVAL; /* there is no half a byte */
+		if (__builtin_mul_overflow(value, units->factor, &value) ||
+		    __builtin_add_overflow(value,
+					   millionths * units->factor / MILLION,
+					   &value))
 			return -ERANGE;
 		if (value == 0)
 			return -EINVAL;
@@ -85,7 +117,7 @@ int units_parse_size(const char *text, uint64_t *ret_bytes)
 	uint64_t bytes;
 	int r;
 
-	r = parse_with_unit(text, units, &bytes);
+	r = parse_with_unit(text, units, true, &bytes);
 	if (r < 0)
 		return r;
 	if (bytes > INT64_MAX) /* the kernel's files hold signed numbers */
@@ -140,7 +172,7 @@ int units_parse_time(const char *text, uint64_t *ret_ms)
 	uint64_t ms;
 	int r;
 
-	r = parse_with_unit(text, units, &ms);
+	r = parse_with_unit(text, units, true, &ms);
 	if (r < 0)
 		return r;
 	if (ms > UNITS_TIME_MAX_MS)
@@ -160,7 +192,7 @@ int units_parse_count(const char *text, uint64_t max, uint64_t *ret_count)
 	uint64_t count;
 	int r;
 
-	r = parse_with_unit(text, units, &count);
+	r = parse_with_unit(text, units, false, &count);
 	if (r < 0)
 		return r;
 	if (count > max)

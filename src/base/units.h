@@ -5,9 +5,9 @@
  * units - the sizes, times and counts that people write
  *
  * One parser for the command line, the API and configuration files, so that
- * a value means the same everywhere. Zero, negative, fractional (but for
- * cpus) and unreadable values are errors; nothing is rounded silently to "no
- * limit".
+ * a value means the same everywhere. Zero, negative and unreadable values are
+ * errors, as are fractions of what can't be divided; nothing is rounded
+ * silently to "no limit".
  */
 
 #include <stdint.h>
@@ -23,8 +23,9 @@
 
 /**
  * units_parse_size() - digits, then k m g t with optional i (binary) or b
- * (decimal), any case: 1k = 1kb = 1000, 1Ki = 1KiB = 1024
+ * (decimal), any case: 1k = 1kb = 1000, 1Ki = 1KiB = 1024, 1.5Ki = 1536
  *
+ * A fraction is rounded down to whole bytes.
  * Return: 0, or -EINVAL, or -ERANGE when it doesn't fit.
  */
 int units_parse_size(const char *text, uint64_t *ret_bytes);
@@ -37,7 +38,7 @@ int units_parse_size(const char *text, uint64_t *ret_bytes);
 int units_parse_cpus(const char *text, uint32_t *ret_milli);
 
 /**
- * units_parse_time() - "500ms" "30s" "5m" "2h"; a bare number is seconds
+ * units_parse_time() - "500ms" "1.5s" "5m" "2h"; a bare number is seconds
  *
  * Return: 0, or -EINVAL, or -ERANGE (over ten years).
  */

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/ranges.h"
 #include "cli/command.h"
 #include "cli/id.h"
 #include "cli/message.h"
@@ -44,6 +45,9 @@ static const struct option exec_option_list[] = {
 	  "give it our stdin, also if that is a terminal", NULL, NULL, 0, 0 },
 	{ "--detach", OPTION_FLAG, offsetof(struct exec_options, detach), NULL,
 	  "let it go on by itself; print its id", NULL, NULL, 0, 0 },
+	{ "--pids", OPTION_COUNT, offsetof(struct exec_options, run.exec.pids),
+	  "N", "processes and threads of it at once (the sandbox's)", NULL,
+	  NULL, LIMITS_MIN_PIDS, LIMITS_MAX_PIDS },
 	{ NULL, OPTION_FLAG, 0, NULL, NULL, NULL, NULL, 0, 0 },
 };
 
@@ -131,6 +135,7 @@ static int detach(struct osb_client *client, const char *id,
 		.cwd = options->workdir,
 		.user = options->user,
 		.timeout_ms = options->timeout_ms,
+		.limits = options->exec,
 	};
 	struct osb_error err;
 

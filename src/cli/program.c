@@ -3,6 +3,7 @@
 #include "cli/program.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -27,8 +28,13 @@ static void explain(const struct osb_verdict *verdict)
 		       (verdict->kind == OSB_SIGNALED &&
 			verdict->signal_number != SIGKILL);
 
-	if (own_end && verdict->started)
+	if (own_end && verdict->started) {
+		if (verdict->truncated)
+			(void)message("its output was cut after %" PRIu64
+				      " bytes",
+				      verdict->output_bytes);
 		return;
+	}
 	/* The API's name for what is our --workdir. */
 	if (!verdict->started && strncmp(text, "cwd '", 5) == 0)
 		(void)message("--workdir %s", text + 4);
@@ -41,13 +47,18 @@ int program_status(const struct osb_verdict *verdict)
 	explain(verdict);
 	switch (verdict->kind) {
 	case OSB_EXITED:
+	case OSB_PIDS_LIMIT:
+	case OSB_DISK_FULL:
 		return verdict->exit_code;
 	case OSB_SIGNALED:
 		return EXIT_SIGNAL_BASE + verdict->signal_number;
 	case OSB_KILLED:
 	case OSB_OOM:
+	case OSB_OUTPUT_LIMIT:
 		return EXIT_KILLED;
 	case OSB_WALL_TIMEOUT:
+	case OSB_CPU_TIMEOUT:
+	case OSB_EXPIRED:
 		return EXIT_TIMEOUT;
 	case OSB_LOST:
 		break;
@@ -87,6 +98,7 @@ static int run(struct osb_client *client, const char *id,
 		.cwd = options->workdir,
 		.user = options->user,
 		.timeout_ms = options->timeout_ms,
+		.limits = options->exec,
 		.has_stdin = how->has_stdin,
 		.bind = how->bind,
 		.on_output = output_take,

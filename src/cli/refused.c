@@ -15,11 +15,12 @@ static const struct {
 	const char *word;
 	const char *option;
 } words[] = {
-	{ "memory", "--memory" }, { "cpu", "--cpus" },
-	{ "pids", "--pids" },     { "disk", "--disk" },
-	{ "inodes", "--inodes" }, { "nofile", "--nofile" },
-	{ "shm", "--shm" },       { "image", "--image" },
-	{ "user", "--user" },
+	{ "memory", "--memory" },     { "cpu", "--cpus" },
+	{ "pids", "--pids" },         { "disk", "--disk" },
+	{ "inodes", "--inodes" },     { "nofile", "--nofile" },
+	{ "shm", "--shm" },           { "image", "--image" },
+	{ "user", "--user" },         { "cpuTime", "--cpu-time" },
+	{ "output", "--output-max" },
 };
 
 /* Behind "WORD 'VALUE': ", if the message begins so, else NULL. */

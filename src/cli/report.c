@@ -4,25 +4,33 @@
 
 #include <errno.h>
 
+#include "base/utf8.h"
 #include "cli/jsonout.h"
 #include "cli/output.h"
 #include "osb/osb.h"
 
 /* Both streams in one encoding, so that a reader needs one rule. */
-static void put_streams(struct jsonout *out, const struct output *output)
+static void put_streams(struct jsonout *out, const struct output *output,
+			bool truncated)
 {
 	static const char *const keys[] = { "stdout", "stderr" };
 	bool utf8 = true;
+	size_t len[2];
 
-	for (size_t i = 0; i < 2; i++)
-		utf8 = utf8 && jsonout_is_utf8(buf_data(&output->kept[i]),
-					       buf_len(&output->kept[i]));
+	for (size_t i = 0; i < 2; i++) {
+		const struct buf *kept = &output->kept[i];
+
+		/* Of a character that we cut, text has nothing. */
+		len[i] = truncated ? utf8_whole(buf_data(kept), buf_len(kept))
+				   : buf_len(kept);
+		utf8 = utf8 && jsonout_is_utf8(buf_data(kept), len[i]);
+	}
 	for (size_t i = 0; i < 2; i++) {
 		const struct buf *kept = &output->kept[i];
 
 		jsonout_key(out, keys[i]);
 		if (utf8)
-			jsonout_bytes(out, buf_data(kept), buf_len(kept));
+			jsonout_bytes(out, buf_data(kept), len[i]);
 		else
 			jsonout_base64(out, buf_data(kept), buf_len(kept));
 	}
@@ -56,6 +64,8 @@ static void put_usage(struct jsonout *out, const struct osb_verdict *verdict)
 	jsonout_u64(out, verdict->peak_memory_bytes);
 	jsonout_key(out, "peak_pids");
 	jsonout_u64(out, verdict->peak_pids);
+	jsonout_key(out, "output_bytes");
+	jsonout_u64(out, verdict->output_bytes);
 }
 
 static void put_lists(struct jsonout *out, const struct osb_verdict *verdict)
@@ -81,13 +91,14 @@ static void put_lists(struct jsonout *out, const struct osb_verdict *verdict)
 int report_print(const struct osb_verdict *verdict, const struct output *output)
 {
 	struct jsonout out = { .stream = stdout };
+	bool truncated = verdict->truncated || output->truncated;
 
 	jsonout_open(&out, '{');
-	put_streams(&out, output);
+	put_streams(&out, output, truncated);
 	report_put_ending(&out, verdict);
 	put_usage(&out, verdict);
 	jsonout_key(&out, "truncated");
-	jsonout_bool(&out, verdict->truncated || output->truncated);
+	jsonout_bool(&out, truncated);
 	put_lists(&out, verdict);
 	jsonout_key(&out, "message");
 	jsonout_string(&out, verdict->message);

@@ -72,6 +72,25 @@ static int set_network(void *target, const char *value)
 	return strcmp(value, "none") == 0 ? 0 : -EINVAL;
 }
 
+static int set_policy(void *target, const char *value)
+{
+	static const char *const names[] = {
+		[OSB_OUTPUT_DEFAULT] = "", /* can't be asked for */
+		[OSB_OUTPUT_TRUNCATE] = "truncate",
+		[OSB_OUTPUT_KILL] = "kill",
+		[OSB_OUTPUT_WAIT] = "back-pressure",
+	};
+	struct run_options *options = target;
+
+	for (size_t i = 1; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(value, names[i]) == 0) {
+			options->exec.output_policy = (enum osb_output_policy)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
 /* All the arrays are as long as argv: an option can't add more than one. */
 static int make_array(struct run_options *options, void *array, size_t size)
 {
@@ -251,6 +270,15 @@ const struct option run_program_options[] = {
 	{ "--timeout", OPTION_TIME, FIELD(timeout_ms), "TIME",
 	  "end it after 500ms, 30s, 5m, 2h (never)", NULL, NULL, 1,
 	  UNITS_TIME_MAX_MS },
+	{ "--cpu-time", OPTION_TIME, FIELD(exec.cpu_ms), "TIME",
+	  "end it when it has used so much of a CPU (never)", NULL, NULL, 1,
+	  UNITS_TIME_MAX_MS },
+	{ "--output-max", OPTION_SIZE, FIELD(exec.output_max), "SIZE",
+	  "what it may print, stdout and stderr together (any)", NULL, NULL, 1,
+	  LIMITS_MAX_BYTES },
+	{ "--output-policy", OPTION_CUSTOM, 0, "WHAT",
+	  "beyond that truncate, kill, back-pressure (truncate)",
+	  "truncate, kill or back-pressure", set_policy, 0, 0 },
 	{ "--env", OPTION_CUSTOM, 0, "K=V",
 	  "set a variable; K alone: pass ours",
 	  "KEY=VALUE, or KEY to pass on the caller's value", set_env, 0, 0 },

@@ -31,13 +31,15 @@ struct run_options {
 	const char *workdir; /* in argv; NULL: the image's */
 	const char *user;    /* in argv; "sandbox" */
 	uint64_t timeout_ms; /* 0: none */
+	struct osb_exec_limits exec;
 	bool json;
 	char **argv;    /* our own: "run", then the options */
 	char **program; /* argv of the program, ending with NULL */
 };
 
 /* About the program, not its sandbox, for a target that begins with a struct
-   run_options: --timeout, --env, --workdir, --user, --json. */
+   run_options: --timeout, --cpu-time, --output-max, --output-policy,
+   --env, --workdir, --user, --json. */
 extern const struct option run_program_options[];
 
 /** run_options_init() - no option given; @argv stays the caller's */

@@ -16,6 +16,7 @@
 #include "base/rfc3339.h"
 #include "client/conn.h"
 #include "client/fail.h"
+#include "client/limits.h"
 #include "client/request.h"
 #include "client/verdict.h"
 #include "osb/osb.h"
@@ -72,7 +73,9 @@ static json_t *spec_to_json(const struct osb_command_spec *spec)
 			  "envs");
 	json_t *envs = json_object_get(body, "envs");
 
-	if (!body || put_user(body, spec->user) < 0)
+	if (!body || put_user(body, spec->user) < 0 ||
+	    json_object_set_new(body, "limits",
+				exec_limits_to_json(&spec->limits)) < 0)
 		return NULL;
 	for (const char *const *env = spec->env; env && *env; env++) {
 		const char *equals = strchr(*env, '=');

@@ -24,6 +24,7 @@
 #include "client/conn.h"
 #include "client/fail.h"
 #include "client/frames.h"
+#include "client/limits.h"
 #include "client/request.h"
 #include "client/verdict.h"
 #include "http/write.h"
@@ -158,12 +159,13 @@ static char *exec_text(const struct osb_exec_spec *spec)
 {
 	json_t *root auto_json = NULL;
 
-	root = json_pack("{s:o, s:o, s:s*, s:s, s:I, s:b, s:b}", "argv",
+	root = json_pack("{s:o, s:o, s:s*, s:s, s:I, s:b, s:b, s:o}", "argv",
 			 argv_to_json(spec->argv), "env",
 			 env_to_json(spec->env), "cwd", spec->cwd, "user",
 			 spec->user ? spec->user : "sandbox", "timeout_ms",
 			 (json_int_t)spec->timeout_ms, "stdin", spec->has_stdin,
-			 "bind", spec->bind);
+			 "bind", spec->bind, "limits",
+			 exec_limits_to_json(&spec->limits));
 	return root ? json_dumps(root, JSON_COMPACT) : NULL;
 }
 

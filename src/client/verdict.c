@@ -22,9 +22,17 @@
 static int kind_from_name(const char *name, enum osb_verdict_kind *ret_kind)
 {
 	static const char *const names[] = {
-		[OSB_EXITED] = "exited", [OSB_SIGNALED] = "signaled",
-		[OSB_KILLED] = "killed", [OSB_WALL_TIMEOUT] = "wall_timeout",
-		[OSB_OOM] = "oom",       [OSB_LOST] = "lost",
+		[OSB_EXITED] = "exited",
+		[OSB_SIGNALED] = "signaled",
+		[OSB_KILLED] = "killed",
+		[OSB_WALL_TIMEOUT] = "wall_timeout",
+		[OSB_OOM] = "oom",
+		[OSB_LOST] = "lost",
+		[OSB_CPU_TIMEOUT] = "cpu_timeout",
+		[OSB_OUTPUT_LIMIT] = "output_limit",
+		[OSB_EXPIRED] = "expired",
+		[OSB_PIDS_LIMIT] = "pids_limit",
+		[OSB_DISK_FULL] = "disk_full",
 	};
 
 	for (size_t i = 0; name && i < ARRAY_SIZE(names); i++) {
@@ -101,7 +109,9 @@ int verdict_from_json(const json_t *root, struct osb_verdict *ret_verdict)
 			return -EBADMSG;
 		verdict.exit_code = (int)code;
 	}
-	if (verdict.kind == OSB_EXITED && verdict.exit_code < 0)
+	if ((verdict.kind == OSB_EXITED || verdict.kind == OSB_PIDS_LIMIT ||
+	     verdict.kind == OSB_DISK_FULL) &&
+	    verdict.exit_code < 0)
 		return -EBADMSG; /* never make one up */
 	client_copy(verdict.signal, sizeof(verdict.signal),
 		    client_json_str(root, "signal"));
@@ -110,6 +120,7 @@ int verdict_from_json(const json_t *root, struct osb_verdict *ret_verdict)
 	verdict.cpu_ms = client_json_u64(root, "cpu_ms");
 	verdict.peak_memory_bytes = client_json_u64(root, "peak_memory_bytes");
 	verdict.peak_pids = client_json_u64(root, "peak_pids");
+	verdict.output_bytes = client_json_u64(root, "output_bytes");
 	verdict.truncated = json_is_true(json_object_get(root, "truncated"));
 	read_left(json_object_get(root, "left_running"), &verdict);
 	read_limits_hit(json_object_get(root, "limits_hit"), &verdict);

@@ -251,19 +251,40 @@ static void begin(const struct init *init, struct exec *exec,
 	exec->deadline_us = 0;
 	if (req->wall_ms)
 		exec->deadline_us = exec->started_us + req->wall_ms * 1000;
+	exec->cpu_max_us = req->cpu_ms * 1000;
+	exec->cpu_next_us = req->cpu_ms ? exec->started_us : 0;
+	exec->output_kill = req->flags & INIT_EXEC_LOG_KILL;
+	exec->asked_to_end = false;
 	exec->oom_kills = reap_oom_kills(init);
 	/* The high-water mark is the sandbox's; shared by what runs at once. */
 	(void)!pwrite(init->memory_peak_fd, "0", 1, 0);
 }
 
+/* Its group was made ahead, with what each exec may have at most. */
+static int lower_pids(const struct init *init, const struct exec *exec,
+		      uint32_t pids_max)
+{
+	char name[16], path[40];
+
+	if (pids_max == 0 || pids_max >= init->exec_pids)
+		return 0;
+	exec_cgroup_name(init, exec, name);
+	(void)snprintf(path, sizeof(path), "%s/pids.max", name);
+	return file_write_u64_at(init->pids_fd, path, pids_max);
+}
+
 /* The pipes of a program whose output is logged. */
 static int open_output(struct exec *exec, struct start *start)
 {
-	if (!(start->req.head->flags & INIT_EXEC_LOG))
+	const struct init_exec *head = start->req.head;
+	int r;
+
+	if (!(head->flags & INIT_EXEC_LOG))
 		return 0;
-	return output_open(&exec->output, &start->stdio[3],
-			   start->req.head->log_max,
-			   &start->stdio[STDOUT_FILENO]);
+	r = output_open(&exec->output, &start->stdio[3], head->log_max,
+			&start->stdio[STDOUT_FILENO]);
+	exec->output.wait = head->flags & INIT_EXEC_LOG_WAIT;
+	return r;
 }
 
 /* Return: 0 with exec filled, or -errno with start->stage naming where. */
@@ -279,6 +300,8 @@ static int start_program(struct init *init, struct start *start,
 		return r;
 	start->stage = INIT_STAGE_CGROUP;
 	r = make_cgroups(init, exec);
+	if (r == 0)
+		r = lower_pids(init, exec, start->req.head->pids_max);
 	if (r == 0) {
 		start->stage = INIT_STAGE_SPAWN;
 		begin(init, exec, start->req.head);
@@ -379,6 +402,13 @@ struct exec *exec_find(struct init *init, uint32_t id)
 void exec_kill_tree(struct exec *exec)
 {
 	(void)file_write_at(exec->cgroup_fd, "cgroup.kill", "1");
+}
+
+void exec_end(struct exec *exec, enum verdict verdict)
+{
+	if (!exec->our_kill)
+		exec->our_kill = verdict;
+	exec_kill_tree(exec);
 }
 
 void exec_signal_tree(struct exec *exec, int signal)

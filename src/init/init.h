@@ -29,7 +29,8 @@
  * EXEC_FREE       nothing is valid but its cgroups, if made: the next exec's
  *                 are made ahead.
  * EXEC_RUNNING    the main process lives; pid and cgroup_fd are valid.
- * EXEC_UNSENT     the main process is reaped; result waits to be sent.
+ * EXEC_SETTLING   the main process is reaped, others aren't: see reap_settle().
+ * EXEC_UNSENT     all is known; result waits to be sent.
  * EXEC_SENT       ... was sent, and waits to be acknowledged.
  * EXEC_LINGERING  result acknowledged; processes left behind keep its cgroups,
  *                 and what they print is still logged.
@@ -37,6 +38,7 @@
 enum exec_state {
 	EXEC_FREE,
 	EXEC_RUNNING,
+	EXEC_SETTLING,
 	EXEC_UNSENT,
 	EXEC_SENT,
 	EXEC_LINGERING,
@@ -52,7 +54,13 @@ struct exec {
 	uint32_t our_kill; /* verdict to give if we ended it, else 0 */
 	uint64_t started_us;
 	uint64_t deadline_us; /* CLOCK_BOOTTIME; 0: none */
-	uint64_t oom_kills;   /* counter at the start */
+	uint64_t cpu_max_us;  /* processor time; 0: any */
+	uint64_t cpu_next_us; /* when it could be used up; 0: never */
+	bool output_kill;     /* too much output ends it */
+	uint64_t settle_next_us, settle_end_us;
+	uint32_t settle_looks, settle_pids; /* to take yet; seen at most */
+	bool asked_to_end;  /* by SIGTERM: what it leaves behind, too */
+	uint64_t oom_kills; /* counter at the start */
 	struct output output;
 	struct init_exited result;
 };
@@ -65,6 +73,7 @@ struct init {
 	int listen_fd;
 	int files_fd; /* the osb-files program */
 	uint32_t exec_pids, nofile;
+	uint32_t cpus; /* of the host, that a program can use at once */
 	uint32_t num_writable;
 	char writable[SETUP_BINDS_MAX][VOLUME_PATH_MAX + 1];
 
@@ -116,14 +125,28 @@ struct exec *exec_find(struct init *init, uint32_t id);
 /** exec_kill_tree() - SIGKILL to every process of it */
 void exec_kill_tree(struct exec *exec);
 
+/** exec_end() - the same by ourselves; the first @verdict counts */
+void exec_end(struct exec *exec, enum verdict verdict);
+
 /** exec_signal_tree() - @signal to every process of it */
 void exec_signal_tree(struct exec *exec, int signal);
 
 /** reap_children() - collect whoever died; fills results */
 void reap_children(struct init *init);
 
+/**
+ * reap_settle() - the result of an exec whose main process has ended
+ *
+ * Of who leaves others behind we wait a moment for how it goes on: a bomb has
+ * lost its first process long before it has met its limit.
+ */
+void reap_settle(struct init *init, struct exec *exec, uint64_t now);
+
 /** reap_linger() - drop the cgroups of execs whose last process is gone */
 void reap_linger(struct init *init);
+
+/** reap_cpu_us() - processor time of all processes of @exec so far */
+uint64_t reap_cpu_us(const struct exec *exec);
 
 /** reap_oom_kills() - OOM kills in the payload so far */
 uint64_t reap_oom_kills(const struct init *init);
@@ -132,9 +155,11 @@ uint64_t reap_oom_kills(const struct init *init);
  * verdict_of() - the first that is true, see enum verdict
  * @our_kill: verdict of a kill of ours, or 0
  * @signal: that ended the main process, or 0
+ * @exit_code: of the main process; of no meaning with a signal
  * @limits_hit: of enum limit_hit
  */
-uint32_t verdict_of(uint32_t our_kill, int signal, uint32_t limits_hit);
+uint32_t verdict_of(uint32_t our_kill, int signal, int exit_code,
+		    uint32_t limits_hit);
 
 /** serve_send() - to osbd; false when it can't take it now */
 bool serve_send(struct init *init, const void *msg, size_t len);

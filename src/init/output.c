@@ -15,6 +15,7 @@
 
 #define CHUNK_BYTES (64u * 1024) /* of a pipe, unless somebody made it larger */
 #define INDEX_SHARE 8u           /* of the log's maximum, for its index */
+#define INDEX_BYTES 4096u        /* if that is more */
 #define CHUNKS_MAX 16u           /* of the largest that a program can make */
 
 /*
@@ -72,6 +73,13 @@ static void give_up(struct output *output)
 	output->max = output->bytes;
 }
 
+static uint64_t index_max(const struct output *output)
+{
+	uint64_t share = output->max / INDEX_SHARE;
+
+	return share > INDEX_BYTES ? share : INDEX_BYTES;
+}
+
 static void append(struct output *output, unsigned int i, const uint8_t *data,
 		   size_t len)
 {
@@ -86,7 +94,7 @@ static void append(struct output *output, unsigned int i, const uint8_t *data,
 
 		/* However often they take turns, an index stays smaller. */
 		output->index_bytes += sizeof(mark);
-		if (output->index_bytes > output->max / INDEX_SHARE ||
+		if (output->index_bytes > index_max(output) ||
 		    write(output->index_fd, &mark, sizeof(mark)) !=
 			    (ssize_t)sizeof(mark)) {
 			give_up(output);
@@ -126,6 +134,13 @@ void output_pump(struct output *output, unsigned int i, uint64_t now_us)
 	output->later_us = 0;
 	if (read_chunk(output, i) && output->truncated)
 		output->later_us = now_us + DROP_PAUSE_US;
+}
+
+bool output_wants(const struct output *output, unsigned int i)
+{
+	if (output->wait && output->bytes == output->max)
+		return false;
+	return output->pipe_fd[i] >= 0;
 }
 
 void output_drain(struct output *output)

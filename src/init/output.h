@@ -20,6 +20,7 @@ struct output {
 	uint64_t bytes, max;
 	uint64_t index_bytes;
 	unsigned int stream; /* whose the last bytes were */
+	bool wait; /* what there is no room for isn't read, to be dropped */
 	bool truncated;
 	bool grew;         /* since osbd was told last */
 	uint64_t later_us; /* when to read on; 0: now */
@@ -44,5 +45,8 @@ void output_pump(struct output *output, unsigned int i, uint64_t now_us);
 
 /** output_drain() - append what is in them now, however much is written */
 void output_drain(struct output *output);
+
+/** output_wants() - is there a pipe @i, and what comes from it to be read? */
+bool output_wants(const struct output *output, unsigned int i);
 
 void output_close(struct output *output);

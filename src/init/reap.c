@@ -25,6 +25,14 @@
 
 #define USUAL_WRITE_BYTES (1u << 20)
 
+/*
+ * Whoever is left is looked at again after this, once if they are no more by
+ * then. A quota can stop all for most of its period: so often after they were.
+ */
+#define SETTLE_US 20000
+#define SETTLE_LOOKS 5
+#define SETTLE_MAX_US 500000
+
 /* The file's text with a NUL; empty when it can't be read. */
 static void read_text(int fd, char *buf, size_t size)
 {
@@ -39,6 +47,14 @@ uint64_t reap_oom_kills(const struct init *init)
 
 	read_text(init->memory_events_fd, text, sizeof(text));
 	return file_keyed(text, "oom_kill");
+}
+
+uint64_t reap_cpu_us(const struct exec *exec)
+{
+	char text[512];
+
+	(void)file_read_at(exec->cgroup_fd, "cpu.stat", text, sizeof(text));
+	return file_keyed(text, "usage_usec");
 }
 
 static void read_comm(pid_t pid, char comm[static INIT_COMM_LEN])
@@ -70,18 +86,24 @@ static void list_left(const struct exec *exec, struct init_exited *result)
 	}
 }
 
-static void read_pids(const struct init *init, const struct exec *exec,
-		      struct init_exited *result)
+/* A number of a file of its pids group; of @key, if that isn't "". */
+static uint64_t read_pids_file(const struct init *init, const struct exec *exec,
+			       const char *file, const char *key)
 {
 	char name[16], path[40], text[64];
 
 	exec_cgroup_name(init, exec, name);
-	(void)snprintf(path, sizeof(path), "%s/pids.peak", name);
+	(void)snprintf(path, sizeof(path), "%s/%s", name, file);
 	(void)file_read_at(init->pids_fd, path, text, sizeof(text));
-	result->peak_pids = (uint32_t)file_number(text);
-	(void)snprintf(path, sizeof(path), "%s/pids.events", name);
-	(void)file_read_at(init->pids_fd, path, text, sizeof(text));
-	if (file_keyed(text, "max") > 0)
+	return *key ? file_keyed(text, key) : file_number(text);
+}
+
+static void read_pids(const struct init *init, const struct exec *exec,
+		      struct init_exited *result)
+{
+	result->peak_pids =
+		(uint32_t)read_pids_file(init, exec, "pids.peak", "");
+	if (read_pids_file(init, exec, "pids.events", "max") > 0)
 		result->limits_hit |= LIMIT_HIT_PIDS;
 }
 
@@ -113,11 +135,9 @@ static void read_disk(struct init_exited *result)
 static void read_usage(const struct init *init, const struct exec *exec,
 		       struct init_exited *result)
 {
-	char text[512];
+	char text[64];
 
-	result->wall_us = now_us() - exec->started_us;
-	(void)file_read_at(exec->cgroup_fd, "cpu.stat", text, sizeof(text));
-	result->cpu_us = file_keyed(text, "usage_usec");
+	result->cpu_us = reap_cpu_us(exec);
 	read_text(init->memory_peak_fd, text, sizeof(text));
 	result->peak_memory_bytes = file_number(text);
 	if (reap_oom_kills(init) > exec->oom_kills)
@@ -126,25 +146,86 @@ static void read_usage(const struct init *init, const struct exec *exec,
 	read_disk(result);
 }
 
-static void finish(struct init *init, struct exec *exec, int status)
+/* One that has printed its last byte too many and ended is no better. */
+static void check_output(struct exec *exec, struct init_exited *result)
+{
+	if (!result->truncated)
+		return;
+	result->limits_hit |= LIMIT_HIT_OUTPUT;
+	if (exec->output_kill && !exec->our_kill)
+		exec->our_kill = VERDICT_OUTPUT_LIMIT;
+}
+
+/*
+ * Children may outlive an exec that ended by itself. Of one that was ended,
+ * or that has tried how many there can be, nothing stays.
+ */
+static bool leaves_none(const struct exec *exec,
+			const struct init_exited *result)
+{
+	return exec->our_kill || exec->asked_to_end ||
+	       (result->limits_hit & LIMIT_HIT_PIDS);
+}
+
+static void finish(struct init *init, struct exec *exec)
+{
+	struct init_exited *result = &exec->result;
+
+	output_drain(&exec->output);
+	result->truncated = exec->output.truncated;
+	read_usage(init, exec, result);
+	check_output(exec, result);
+	if (leaves_none(exec, result))
+		exec_kill_tree(exec);
+	else
+		list_left(exec, result);
+	result->verdict = verdict_of(exec->our_kill, result->signal,
+				     result->exit_code, result->limits_hit);
+	exec->state = serve_send(init, result, sizeof(*result)) ? EXEC_SENT
+								: EXEC_UNSENT;
+}
+
+/* Return: is it still to be seen what becomes of those that it left? */
+static bool is_growing(const struct init *init, struct exec *exec, uint64_t now)
+{
+	uint32_t pids =
+		(uint32_t)read_pids_file(init, exec, "pids.current", "");
+	bool first = exec->settle_end_us == 0;
+
+	if (pids == 0 || exec->our_kill || exec->asked_to_end ||
+	    read_pids_file(init, exec, "pids.events", "max") > 0)
+		return false;
+	if (first)
+		exec->settle_end_us = now + SETTLE_MAX_US;
+	if (first || pids > exec->settle_pids) {
+		exec->settle_pids = pids;
+		exec->settle_looks = first ? 1 : SETTLE_LOOKS;
+	} else {
+		exec->settle_looks--;
+	}
+	exec->settle_next_us = now + SETTLE_US;
+	return exec->settle_looks > 0 && now < exec->settle_end_us;
+}
+
+void reap_settle(struct init *init, struct exec *exec, uint64_t now)
+{
+	if (!is_growing(init, exec, now))
+		finish(init, exec);
+}
+
+static void end_main(struct exec *exec, int status)
 {
 	struct init_exited *result = &exec->result;
 
 	memset(result, 0, sizeof(*result));
 	result->op = INIT_EXITED;
 	result->exec_id = exec->id;
-	output_drain(&exec->output);
-	result->truncated = exec->output.truncated;
-	read_usage(init, exec, result);
-	list_left(exec, result);
+	result->wall_us = now_us() - exec->started_us;
 	result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	result->verdict =
-		verdict_of(exec->our_kill, result->signal, result->limits_hit);
-	exec->pid = 0;
-	exec->deadline_us = 0;
-	exec->state = serve_send(init, result, sizeof(*result)) ? EXEC_SENT
-								: EXEC_UNSENT;
+	exec->deadline_us = exec->cpu_next_us = 0;
+	exec->settle_next_us = exec->settle_end_us = 0; /* at once */
+	exec->state = EXEC_SETTLING;
 }
 
 void reap_children(struct init *init)
@@ -157,7 +238,7 @@ void reap_children(struct init *init)
 			struct exec *exec = &init->execs[i];
 
 			if (exec->state == EXEC_RUNNING && exec->pid == pid)
-				finish(init, exec, status);
+				end_main(exec, status);
 		}
 	}
 }

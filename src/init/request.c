@@ -11,16 +11,19 @@
 
 #define FLAGS_ALL                                                \
 	(INIT_EXEC_STDIN | INIT_EXEC_STDOUT | INIT_EXEC_STDERR | \
-	 INIT_EXEC_FILES | INIT_EXEC_LOG | INIT_EXEC_INDEX)
+	 INIT_EXEC_FILES | INIT_EXEC_LOG | INIT_EXEC_INDEX |     \
+	 INIT_EXEC_LOG_KILL | INIT_EXEC_LOG_WAIT)
 
 static bool check_log(const struct init_exec *head)
 {
 	const uint32_t direct = INIT_EXEC_STDOUT | INIT_EXEC_STDERR;
+	const uint32_t policy = INIT_EXEC_LOG_KILL | INIT_EXEC_LOG_WAIT;
+	const uint32_t needs_log = INIT_EXEC_INDEX | policy;
 
 	if (!(head->flags & INIT_EXEC_LOG))
-		return !(head->flags & INIT_EXEC_INDEX) && head->log_max == 0;
-	return !(head->flags & direct) && head->log_max > 0 &&
-	       head->log_max < INIT_INDEX_STDERR;
+		return !(head->flags & needs_log) && head->log_max == 0;
+	return !(head->flags & direct) && (head->flags & policy) != policy &&
+	       head->log_max > 0 && head->log_max < INIT_INDEX_STDERR;
 }
 
 /*
@@ -30,11 +33,11 @@ static bool check_log(const struct init_exec *head)
 static int check_head(const struct init_exec *head)
 {
 	if (head->argc == 0 || head->argc > INIT_ARGS_MAX ||
-	    head->envc > INIT_ARGS_MAX || head->reserved ||
+	    head->envc > INIT_ARGS_MAX ||
 	    (head->flags & ~(uint32_t)FLAGS_ALL) || !check_log(head))
 		return -EPROTO;
 	if (head->uid >= SLOT_IDS || head->gid >= SLOT_IDS ||
-	    head->wall_ms > INIT_WALL_MAX_MS)
+	    head->wall_ms > INIT_WALL_MAX_MS || head->cpu_ms > INIT_WALL_MAX_MS)
 		return -EINVAL;
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,8 @@
 #include "base/latency.h"
 #include "init/init.h"
 #include "wire/fdpass.h"
+
+#define CPU_LOOK_US 2000 /* between two looks, at least */
 
 uint64_t now_us(void)
 {
@@ -97,7 +100,7 @@ static void tell_all(struct init *init)
 			.pid = exec->pid,
 		};
 
-		if (exec->state == EXEC_RUNNING)
+		if (exec->state == EXEC_RUNNING || exec->state == EXEC_SETTLING)
 			serve_must_send(init, &started, sizeof(started));
 		else if (exec->state == EXEC_SENT)
 			exec->state = EXEC_UNSENT;
@@ -131,8 +134,7 @@ static void kill_exec(struct init *init, const struct init_kill *msg)
 		return;
 	switch (msg->how) {
 	case INIT_KILL_TREE:
-		exec->our_kill = VERDICT_KILLED;
-		exec_kill_tree(exec);
+		exec_end(exec, VERDICT_KILLED);
 		break;
 	case INIT_KILL_MAIN:
 		(void)kill(exec->pid, msg->signal); /* it may just be dead */
@@ -141,6 +143,8 @@ static void kill_exec(struct init *init, const struct init_kill *msg)
 		/* What it does about any other signal is its own decision. */
 		if (msg->signal == SIGKILL)
 			exec->our_kill = VERDICT_KILLED;
+		if (msg->signal == SIGTERM)
+			exec->asked_to_end = true;
 		exec_signal_tree(exec, msg->signal);
 		break;
 	default:
@@ -213,6 +217,38 @@ static void set_timer(struct init *init, uint64_t at_us)
 	(void)timerfd_settime(init->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
+/*
+ * Nobody tells when a group has used so much: so we look, at the earliest
+ * moment at which it could have, on all processors at once.
+ */
+static void check_cpu(const struct init *init, struct exec *exec, uint64_t now)
+{
+	uint64_t used = reap_cpu_us(exec);
+	uint64_t least;
+
+	if (used >= exec->cpu_max_us) {
+		exec->cpu_next_us = 0;
+		exec_end(exec, VERDICT_CPU_TIMEOUT);
+		return;
+	}
+	least = (exec->cpu_max_us - used) / init->cpus;
+	exec->cpu_next_us = now + (least > CPU_LOOK_US ? least : CPU_LOOK_US);
+}
+
+static void check_exec(const struct init *init, struct exec *exec, uint64_t now)
+{
+	if (exec->deadline_us && exec->deadline_us <= now) {
+		exec->deadline_us = 0;
+		exec_end(exec, VERDICT_WALL_TIMEOUT);
+	}
+	if (exec->output_kill && exec->output.truncated) {
+		exec->output_kill = false; /* once */
+		exec_end(exec, VERDICT_OUTPUT_LIMIT);
+	}
+	if (exec->cpu_next_us && exec->cpu_next_us <= now)
+		check_cpu(init, exec, now);
+}
+
 /* Ends whatever is over its time; arms the timer for the next. */
 static void check_deadlines(struct init *init)
 {
@@ -229,15 +265,15 @@ static void check_deadlines(struct init *init)
 			continue;
 		if (exec->output.later_us > now)
 			note_next(&next, exec->output.later_us);
+		if (exec->state == EXEC_SETTLING && exec->settle_next_us <= now)
+			reap_settle(init, exec, now);
+		if (exec->state == EXEC_SETTLING)
+			note_next(&next, exec->settle_next_us);
 		if (exec->state != EXEC_RUNNING)
 			continue;
-		if (exec->deadline_us && exec->deadline_us <= now) {
-			if (!exec->our_kill)
-				exec->our_kill = VERDICT_WALL_TIMEOUT;
-			exec->deadline_us = 0;
-			exec_kill_tree(exec);
-		}
+		check_exec(init, exec, now);
 		note_next(&next, exec->deadline_us);
+		note_next(&next, exec->cpu_next_us);
 	}
 	set_timer(init, next);
 }
@@ -278,7 +314,7 @@ static unsigned int list_pipes(struct init *init, struct pollfd *pfds,
 		if (init->execs[e].state == EXEC_FREE || output->later_us > now)
 			continue;
 		for (unsigned int i = 0; i < OUTPUT_STREAMS; i++) {
-			if (output->pipe_fd[i] < 0)
+			if (!output_wants(output, i))
 				continue;
 			pfds[num] = (struct pollfd){ output->pipe_fd[i], POLLIN,
 						     0 };
@@ -351,6 +387,16 @@ static int open_events(struct init *init)
 	return init->signal_fd < 0 || init->timer_fd < 0 ? -errno : 0;
 }
 
+/* Before the walls, which have an answer of their own for programs. */
+static uint32_t count_cpus(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+		return CPU_SETSIZE; /* there are more than it holds */
+	return (uint32_t)CPU_COUNT(&set);
+}
+
 /* The launcher's other descriptors are none of ours. */
 static int close_inherited(int sock_fd)
 {
@@ -372,6 +418,7 @@ void init_main(int sock_fd, int files_fd)
 	sock_fd = close_inherited(sock_fd);
 	init.conn_fd = -1;
 	init.files_fd = files_fd;
+	init.cpus = count_cpus();
 	r = setup_run(&init, sock_fd, &where);
 	if (r == 0)
 		r = open_events(&init);

@@ -8,7 +8,8 @@
 
 #include "init/init.h"
 
-uint32_t verdict_of(uint32_t our_kill, int signal, uint32_t limits_hit)
+uint32_t verdict_of(uint32_t our_kill, int signal, int exit_code,
+		    uint32_t limits_hit)
 {
 	if (our_kill)
 		return our_kill;
@@ -21,5 +22,10 @@ uint32_t verdict_of(uint32_t our_kill, int signal, uint32_t limits_hit)
 		return VERDICT_OOM;
 	if (signal)
 		return VERDICT_SIGNALED;
+	/* Who gets by with fewer processes, or less room, has not failed. */
+	if (exit_code && (limits_hit & LIMIT_HIT_PIDS))
+		return VERDICT_PIDS_LIMIT;
+	if (exit_code && (limits_hit & (LIMIT_HIT_DISK | LIMIT_HIT_INODES)))
+		return VERDICT_DISK_FULL;
 	return VERDICT_EXITED;
 }

@@ -52,6 +52,7 @@ void command_unref(struct command *command)
 	if (!command || --command->refs)
 		return;
 	free(command->text);
+	free(command->result.left);
 	free(command);
 }
 DEFINE_AUTO(struct command *, command_unref);
@@ -66,6 +67,15 @@ static struct store *store_of(const struct command *command)
 	const struct sandbox *sandbox = command->sandbox;
 
 	return sandbox && !sandbox->spec.ephemeral ? sandbox->all->store : NULL;
+}
+
+/* How many there are names of. */
+static size_t named(const struct command_result *result)
+{
+	if (!result->left)
+		return 0;
+	return result->num_left < INIT_LEFT_MAX ? result->num_left
+						: INIT_LEFT_MAX;
 }
 
 static void make_record(const struct command *command,
@@ -91,6 +101,8 @@ static void make_record(const struct command *command,
 		.cpu_us = result->cpu_us,
 		.peak_memory_bytes = result->peak_memory_bytes,
 		.peak_pids = result->peak_pids,
+		.num_left = result->num_left,
+		.left = { result->left, named(result) * sizeof(*result->left) },
 	};
 	memcpy(ret_record->id, command->id, sizeof(command->id));
 	memcpy(ret_record->sandbox_id, command->sandbox->id,
@@ -270,19 +282,16 @@ static void end_command(struct command *command,
 		on_end_kept(command, store ? -ENOSPC : 0);
 }
 
-static void end_lost(struct command *command)
+static void end_lost(struct command *command, const struct sandbox *sandbox)
 {
-	const struct sandbox *sandbox = command->sandbox;
 	struct command_result result = {
-		.verdict = VERDICT_LOST,
+		.verdict = sandbox_end_verdict(sandbox),
 		.exit_code = -1,
 	};
 
-	/* We have ended it with its sandbox: that much is known. */
-	if (!sandbox || sandbox->state == SANDBOX_STOPPING) {
-		result.verdict = VERDICT_KILLED;
+	if (result.verdict != VERDICT_LOST)
 		result.signal = SIGKILL;
-	}
+	result.wall_us = (uint64_t)(expiry_now_us() - command->started_us);
 	end_command(command, &result);
 }
 
@@ -376,10 +385,20 @@ static void refuse_start(struct command *command)
 	ops->refused(command->ctx, &err);
 }
 
+/* NULL: none, or no memory, and then their names are all that is missing. */
+static struct init_left *copy_left(const void *left, size_t num)
+{
+	struct init_left *copy = num ? calloc(num, sizeof(*copy)) : NULL;
+
+	if (copy)
+		memcpy(copy, left, num * sizeof(*copy));
+	return copy;
+}
+
 static void on_exited(void *ctx, const struct init_exited *exited)
 {
 	struct command *command auto_clean(command_unrefp) = command_ref(ctx);
-	const struct command_result result = {
+	struct command_result result = {
 		.verdict = exited->verdict,
 		.exit_code = exited->exit_code,
 		.signal = exited->signal,
@@ -389,6 +408,8 @@ static void on_exited(void *ctx, const struct init_exited *exited)
 		.cpu_us = exited->cpu_us,
 		.peak_memory_bytes = exited->peak_memory_bytes,
 		.peak_pids = exited->peak_pids,
+		.num_left = exited->num_left,
+		.left = copy_left(exited->left, exited->num_left),
 	};
 
 	/* It may be over before the store has answered. */
@@ -402,7 +423,7 @@ static void on_lost(void *ctx)
 	if (command->ops)
 		refuse_start(command);
 	else
-		end_lost(command);
+		end_lost(command, command->sandbox);
 }
 
 static void on_grew(void *ctx)
@@ -464,16 +485,28 @@ static void keep_start(struct command *command)
 static int ask_init(struct command *command, const struct command_spec *spec,
 		    const int fds[static 2], struct err *err)
 {
+	static const uint32_t policies[] = {
+		[OUTPUT_TRUNCATE] = 0,
+		[OUTPUT_KILL] = INIT_EXEC_LOG_KILL,
+		[OUTPUT_WAIT] = INIT_EXEC_LOG_WAIT,
+	};
+	const struct exec_limits *limits = &spec->limits;
+	uint64_t output_max = limits->output_max;
 	struct exec_spec exec = {
 		.flags = INIT_EXEC_LOG |
-			 (spec->background ? 0 : INIT_EXEC_INDEX),
+			 (spec->background ? 0 : INIT_EXEC_INDEX) |
+			 policies[limits->output_policy],
 		.uid = spec->uid,
 		.gid = spec->gid,
 		.wall_ms = spec->wall_ms,
 		.cwd = spec->cwd,
 		.argv = spec->argv,
 		.env = spec->env,
-		.log_max = COMMAND_LOG_MAX,
+		.log_max = output_max && output_max < COMMAND_LOG_MAX
+				   ? output_max
+				   : COMMAND_LOG_MAX,
+		.cpu_ms = limits->cpu_ms,
+		.pids_max = limits->pids,
 		.fds = { fds[0], fds[1] },
 		.num_fds = spec->background ? 1 : 2,
 	};
@@ -541,6 +574,21 @@ void command_kill(struct command *command)
 
 /* --- after a restart --- */
 
+/* As they were written; what can't be is none. */
+static void load_left(struct command_result *result,
+		      const struct store_bytes *bytes)
+{
+	size_t num = bytes->len / sizeof(*result->left);
+
+	if (num > INIT_LEFT_MAX)
+		num = INIT_LEFT_MAX;
+	result->left = copy_left(bytes->data, num);
+	if (!result->left || num < named(result))
+		result->num_left = 0;
+	for (size_t i = 0; i < named(result); i++)
+		result->left[i].comm[INIT_COMM_LEN - 1] = '\0';
+}
+
 static int load_one(void *ctx, const struct store_exec *record)
 {
 	struct sandboxes *all = ctx;
@@ -576,7 +624,9 @@ static int load_one(void *ctx, const struct store_exec *record)
 		.cpu_us = record->cpu_us,
 		.peak_memory_bytes = record->peak_memory_bytes,
 		.peak_pids = record->peak_pids,
+		.num_left = record->num_left,
 	};
+	load_left(&command->result, &record->left);
 	link_command(sandbox, command);
 	return 0;
 }
@@ -607,7 +657,7 @@ void commands_take_up(struct sandbox *sandbox)
 		if (sandbox->state != SANDBOX_RUNNING ||
 		    sandbox_attach(sandbox, c->number, &exec_ops, c, &c->exec) <
 			    0)
-			end_lost(c);
+			end_lost(c, sandbox);
 	}
 }
 
@@ -622,7 +672,7 @@ void commands_drop(struct sandbox *sandbox)
 		if (command->ops)
 			refuse_start(command);
 		else if (command->state == COMMAND_RUNNING)
-			end_lost(command);
+			end_lost(command, sandbox);
 	}
 	exec_log_remove_all(sandbox->all->logs_fd, sandbox->id);
 }

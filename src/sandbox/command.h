@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "sandbox/exec_limits.h"
 #include "wire/broker_msg.h"
 #include "wire/init_msg.h"
 
@@ -58,6 +59,8 @@ struct command_result {
 	uint64_t wall_us, cpu_us;
 	uint64_t peak_memory_bytes;
 	uint32_t peak_pids;
+	uint32_t num_left;
+	struct init_left *left; /* at most INIT_LEFT_MAX of them; owned */
 };
 
 struct command {
@@ -102,7 +105,8 @@ struct command_spec {
 	const char *cwd;
 	uint32_t uid, gid;
 	uint64_t wall_ms;
-	bool background; /* its two streams are one */
+	struct exec_limits limits; /* its output: at most COMMAND_LOG_MAX */
+	bool background;           /* its two streams are one */
 };
 
 /**

@@ -164,15 +164,18 @@ static bool is_possible(const struct init_exited *in_msg)
 	bool by_signal = in_msg->signal != 0;
 
 	if (in_msg->verdict <= VERDICT_LOST || in_msg->verdict >= VERDICT_NUM ||
-	    in_msg->signal < 0 || in_msg->signal > 64 ||
-	    in_msg->exit_code < -1 || in_msg->exit_code > 255 ||
-	    by_signal != (in_msg->exit_code == -1))
+	    in_msg->verdict == VERDICT_EXPIRED || in_msg->signal < 0 ||
+	    in_msg->signal > 64 || in_msg->exit_code < -1 ||
+	    in_msg->exit_code > 255 || by_signal != (in_msg->exit_code == -1))
 		return false;
 	if (in_msg->verdict == VERDICT_EXITED)
 		return !by_signal;
 	if (in_msg->verdict == VERDICT_SIGNALED ||
 	    in_msg->verdict == VERDICT_OOM)
 		return by_signal;
+	if (in_msg->verdict == VERDICT_PIDS_LIMIT ||
+	    in_msg->verdict == VERDICT_DISK_FULL)
+		return in_msg->exit_code > 0;
 	return true; /* whoever is killed may still manage to exit */
 }
 
@@ -420,6 +423,8 @@ static int put_exec(struct buf *msg, uint32_t id, const struct exec_spec *spec)
 		.envc = spec->env->num,
 		.wall_ms = spec->wall_ms,
 		.log_max = spec->log_max,
+		.cpu_ms = spec->cpu_ms,
+		.pids_max = spec->pids_max,
 	};
 
 	if (spec->argv->num + spec->env->num > INIT_ARGS_MAX)

@@ -43,6 +43,8 @@ struct exec_spec {
 	const struct strv *argv;
 	const struct strv *env;
 	uint64_t log_max;       /* with INIT_EXEC_LOG */
+	uint64_t cpu_ms;        /* 0: any */
+	uint32_t pids_max;      /* 0: as many as there can be */
 	int fds[INIT_EXEC_FDS]; /* in the order of the flags; stay the
 				   caller's */
 	unsigned int num_fds;

@@ -29,6 +29,9 @@ void keep_record(const struct sandbox *sandbox,
 		.expires_us = sandbox->expires_us,
 		.limits = spec->limits,
 		.guarantee_bytes = spec->guarantee_bytes,
+		.exec_cpu_ms = spec->exec.cpu_ms,
+		.exec_output_max = spec->exec.output_max,
+		.exec_output_policy = spec->exec.output_policy,
 		.env = bytes_of(&spec->env),
 		.metadata = bytes_of(&spec->metadata),
 		.entrypoint = bytes_of(&spec->entrypoint),
@@ -65,6 +68,7 @@ int keep_restore(struct sandbox *sandbox, const struct store_sandbox *in_record,
 	spec_init(spec);
 	if (strlen(in_record->id) != SANDBOX_ID_LEN ||
 	    in_record->state >= SANDBOX_NUM_STATES ||
+	    in_record->exec_output_policy >= OUTPUT_NUM_POLICIES ||
 	    add_all(&spec->env, &in_record->env) < 0 ||
 	    add_all(&spec->metadata, &in_record->metadata) < 0 ||
 	    spec->metadata.num % 2 != 0 ||
@@ -80,6 +84,11 @@ int keep_restore(struct sandbox *sandbox, const struct store_sandbox *in_record,
 	memcpy(spec->image, in_record->image, sizeof(spec->image));
 	spec->limits = in_record->limits;
 	spec->guarantee_bytes = in_record->guarantee_bytes;
+	spec->exec = (struct exec_limits){
+		.cpu_ms = in_record->exec_cpu_ms,
+		.output_max = in_record->exec_output_max,
+		.output_policy = in_record->exec_output_policy,
+	};
 	sandbox->state = (enum sandbox_state)in_record->state;
 	sandbox->created_us = in_record->created_us;
 	sandbox->changed_us = in_record->changed_us;

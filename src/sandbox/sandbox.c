@@ -54,6 +54,17 @@ const char *sandbox_state_name(enum sandbox_state state)
 	return names[state];
 }
 
+uint32_t sandbox_end_verdict(const struct sandbox *sandbox)
+{
+	/* Where we are late its init ends it. */
+	bool due =
+		sandbox->expires_us && sandbox->expires_us <= expiry_now_us();
+
+	if (sandbox->state == SANDBOX_STOPPING)
+		return sandbox->expired ? VERDICT_EXPIRED : VERDICT_KILLED;
+	return due ? VERDICT_EXPIRED : VERDICT_LOST;
+}
+
 struct sandbox *sandbox_ref(struct sandbox *sandbox)
 {
 	sandbox->refs++;
@@ -210,6 +221,7 @@ static void on_due(void *ctx, struct deadline *due)
 	if (!sandbox_visible(sandbox, NULL))
 		return;
 	audit_by_itself(sandbox, "sandbox.expire");
+	sandbox->expired = true;
 	sandbox_destroy(sandbox, NULL, NULL);
 }
 

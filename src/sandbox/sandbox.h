@@ -57,6 +57,7 @@ struct sandbox {
 	bool missing; /* loaded, and the broker hasn't named it (yet) */
 	unsigned int waits;  /* PENDING, STOPPING: for broker, store, init */
 	struct err wait_err; /* what the first of them that failed said */
+	bool expired;        /* its time was over, so it ended */
 	bool charged; /* to its domain's account: as long as it is visible */
 	char id[SANDBOX_ID_LEN + 1];
 	char domain[DOMAIN_NAME_MAX + 1];
@@ -211,6 +212,13 @@ int sandbox_attach(struct sandbox *sandbox, uint32_t exec_id,
 
 /** sandbox_warm() - open the link ahead of the first exec */
 void sandbox_warm(struct sandbox *sandbox);
+
+/**
+ * sandbox_end_verdict() - of what ran in it when its init was gone
+ *
+ * EXPIRED or KILLED where we ended it, or its time was over; else LOST.
+ */
+uint32_t sandbox_end_verdict(const struct sandbox *sandbox);
 
 /** sandbox_state_name() - as the API names it */
 const char *sandbox_state_name(enum sandbox_state state);

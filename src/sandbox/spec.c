@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "sandbox/limit.h"
 #include "wire/walls.h"
 
 #define LABEL_NAME_MAX 63
@@ -46,18 +47,6 @@ int spec_set_image(struct spec *spec, const char *in_image, struct err *err)
 	return 0;
 }
 
-/* One limit: how it's read, what is allowed, where it goes. */
-struct limit_rule {
-	const char *key;
-	enum {
-		LIMIT_SIZE,
-		LIMIT_COUNT,
-		LIMIT_CPUS
-	} kind;
-	uint64_t min, max;
-	size_t offset; /* in struct spec */
-};
-
 static const struct limit_rule limit_rules[] = {
 	{ "memory", LIMIT_SIZE, LIMITS_MIN_MEMORY, LIMITS_MAX_BYTES,
 	  offsetof(struct spec, limits.memory_bytes) },
@@ -77,70 +66,13 @@ static const struct limit_rule limit_rules[] = {
 	  offsetof(struct spec, limits.nofile) },
 };
 
-static const char *const kind_allowed[] = {
-	[LIMIT_SIZE] = UNITS_SIZE_ALLOWED,
-	[LIMIT_COUNT] = UNITS_COUNT_ALLOWED,
-	[LIMIT_CPUS] = UNITS_CPUS_ALLOWED,
-};
-
-static int parse_limit(const struct limit_rule *rule, const char *in_value,
-		       uint64_t *ret_value)
-{
-	uint32_t milli;
-	int r;
-
-	switch (rule->kind) {
-	case LIMIT_SIZE:
-		return units_parse_size(in_value, ret_value);
-	case LIMIT_COUNT:
-		return units_parse_count(in_value, rule->max, ret_value);
-	case LIMIT_CPUS:
-		r = units_parse_cpus(in_value, &milli);
-		if (r == 0)
-			*ret_value = milli;
-		return r;
-	}
-	return -EINVAL;
-}
-
-static int refuse_range(const struct limit_rule *rule, const char *in_value,
-			bool too_large, struct err *err)
-{
-	uint64_t bound = too_large ? rule->max : rule->min;
-	char text[UNITS_TEXT_MAX];
-
-	if (rule->kind == LIMIT_CPUS)
-		units_format_cpus(bound, text);
-	else if (rule->kind == LIMIT_SIZE)
-		units_format_size(bound, text);
-	else
-		(void)snprintf(text, sizeof(text), "%llu",
-			       (unsigned long long)bound);
-	return err_set(err, ERR_INVALID, 0, "%s '%.60s': must be at %s %s",
-		       rule->key, in_value, too_large ? "most" : "least", text);
-}
-
 static int set_limit(struct spec *spec, const struct limit_rule *rule,
 		     const char *in_value, struct err *err)
 {
-	uint8_t *at = (uint8_t *)spec + rule->offset;
-	uint64_t value = 0;
-	uint32_t value32;
-	int r;
+	int r = limit_set(rule, spec, in_value, err);
 
-	r = parse_limit(rule, in_value, &value);
-	if (r == -EINVAL)
-		return err_set(err, ERR_INVALID, 0, "%s '%.60s': must be %s",
-			       rule->key, in_value, kind_allowed[rule->kind]);
-	if (r < 0 || value > rule->max || value < rule->min)
-		return refuse_range(rule, in_value, r < 0 || value > rule->max,
-				    err);
-	if (rule->kind == LIMIT_SIZE) {
-		memcpy(at, &value, sizeof(value));
-	} else {
-		value32 = (uint32_t)value;
-		memcpy(at, &value32, sizeof(value32));
-	}
+	if (r < 0)
+		return r;
 	if (strcmp(rule->key, "disk") == 0)
 		spec->has_disk = true;
 	if (strcmp(rule->key, "shm") == 0)
@@ -153,13 +85,19 @@ static int set_limit(struct spec *spec, const struct limit_rule *rule,
 int spec_set_limit(struct spec *spec, const char *in_key, const char *in_value,
 		   struct err *err)
 {
+	int r;
+
 	for (size_t i = 0; i < ARRAY_SIZE(limit_rules); i++)
 		if (strcmp(limit_rules[i].key, in_key) == 0)
 			return set_limit(spec, &limit_rules[i], in_value, err);
+	r = exec_limits_set(&spec->exec, in_key, in_value, err);
+	if (r <= 0)
+		return r;
 	/* Ignoring it would be the same as having no such limit. */
 	return err_set(err, ERR_INVALID, 0,
 		       "limit '%.60s' isn't known; allowed: memory cpu pids "
-		       "disk inodes nofile shm guarantee",
+		       "disk inodes nofile shm guarantee cpuTime output "
+		       "outputPolicy",
 		       in_key);
 }
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sandbox/exec_limits.h"
 #include "sandbox/strv.h"
 #include "wire/broker_msg.h"
 #include "wire/limits.h"
@@ -32,6 +33,7 @@ struct spec {
 	struct limits limits;
 	uint64_t guarantee_bytes; /* of the memory, what it can count on: only
 				     weighed here, so no limit of the kernel */
+	struct exec_limits exec;  /* of each exec that names none; no pids */
 	bool has_disk;            /* named by the client */
 	bool has_shm;             /* the same */
 	bool has_guarantee;       /* the same */

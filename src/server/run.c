@@ -36,6 +36,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "sandbox/sandbox.h"
+#include "server/api/verdict.h"
 #include "server/server.h"
 #include "server/watch.h"
 
@@ -69,6 +70,9 @@ struct run {
 	struct out_pipe out[2];
 	bool started, ended, paused, detached;
 	bool over;               /* had its last callback */
+	uint64_t output_max;     /* bytes; 0: any */
+	uint32_t output_policy;  /* enum output_policy */
+	bool output_kill;        /* we ended it for that */
 	bool overdue;            /* we ended the sandbox for it */
 	uint64_t overdue_ms;     /* when to; 0: never */
 	struct run *prev, *next; /* in server->runs */
@@ -98,6 +102,8 @@ static void run_unref(struct run *run)
 }
 DEFINE_AUTO(struct run *, run_unref);
 
+static void watch_outs(struct run *run);
+
 static void close_out(struct out_pipe *out)
 {
 	watch_free(take_ptr(out->watch));
@@ -111,6 +117,47 @@ static void close_stdin(struct run *run)
 	buf_reset(&run->stdin_buf);
 }
 
+/* The program waits, for good, to print what it may not. */
+static bool waits(const struct run *run)
+{
+	return run->output_max && run->output_policy == OUTPUT_WAIT &&
+	       run->result.output_bytes == run->output_max && !run->ended;
+}
+
+/* Return: how many of @len bytes may be passed on. */
+static size_t account_output(struct run *run, size_t len)
+{
+	struct run_result *result = &run->result;
+
+	if (run->output_max && len > run->output_max - result->output_bytes) {
+		len = (size_t)(run->output_max - result->output_bytes);
+		result->exited.truncated = 1;
+		if (run->output_policy == OUTPUT_KILL && !run->output_kill &&
+		    run->exec) {
+			run->output_kill = true;
+			run_kill(run, INIT_KILL_TREE, SIGKILL);
+		}
+	}
+	result->output_bytes += len;
+	return len;
+}
+
+/* Whoever had ended it already for another reason was first. */
+static void judge_output(struct run *run)
+{
+	struct init_exited *exited = &run->result.exited;
+
+	if (run->result.outcome != RUN_EXITED || !exited->truncated)
+		return;
+	exited->limits_hit |= LIMIT_HIT_OUTPUT;
+	if (run->output_policy == OUTPUT_KILL &&
+	    (verdict_by_itself(exited->verdict) ||
+	     exited->verdict == VERDICT_OOM ||
+	     exited->verdict == VERDICT_SIGNALED ||
+	     (exited->verdict == VERDICT_KILLED && run->output_kill)))
+		exited->verdict = VERDICT_OUTPUT_LIMIT;
+}
+
 /* All is read: the last callback. */
 static void finish_if_done(struct run *run)
 {
@@ -118,9 +165,23 @@ static void finish_if_done(struct run *run)
 	    run->out[1].fd >= 0)
 		return;
 	run->over = true;
+	judge_output(run);
 	if (!run->detached)
 		run->ops->done(run->ctx, &run->result);
 	run_unref(run);
+}
+
+/* What was read into the server's buffer. */
+static void pass_on(struct out_pipe *out, size_t len)
+{
+	struct run *run = out->run;
+
+	len = account_output(run, len);
+	if (waits(run))
+		watch_outs(run);
+	if (len > 0 && !run->detached)
+		run->ops->output(run->ctx, out->stream, run->server->pipe_buf,
+				 len);
 }
 
 /* Reads what is there, as long as somebody wants it. */
@@ -137,7 +198,8 @@ static void read_out(struct out_pipe *out)
 			close_out(out);
 			return;
 		}
-		if (run->paused || (i >= READS_PER_CALL && !run->ended))
+		if (run->paused || waits(run) ||
+		    (i >= READS_PER_CALL && !run->ended))
 			return;
 		if (run->ended && out->left < want)
 			want = out->left;
@@ -153,9 +215,7 @@ static void read_out(struct out_pipe *out)
 		server->metrics.output_bytes += (uint64_t)n;
 		if (run->ended)
 			out->left -= (size_t)n;
-		if (!run->detached)
-			run->ops->output(run->ctx, out->stream,
-					 server->pipe_buf, (size_t)n);
+		pass_on(out, (size_t)n);
 	}
 }
 
@@ -183,7 +243,8 @@ static void watch_outs(struct run *run)
 					       POLLER_READ, on_out_ready, out);
 		if (!out->watch)
 			close_out(out); /* no memory: better cut than stuck */
-		watch_set(out->watch, run->paused ? 0 : POLLER_READ);
+		watch_set(out->watch,
+			  run->paused || waits(run) ? 0 : POLLER_READ);
 	}
 }
 
@@ -238,7 +299,11 @@ static void on_exited(void *ctx, const struct init_exited *exited)
 {
 	struct run *run = ctx;
 
+	/* What was found of its output is ours to say. */
+	uint32_t truncated = run->result.exited.truncated;
+
 	run->result.exited = *exited;
+	run->result.exited.truncated = truncated;
 	end_run(run, RUN_EXITED);
 }
 
@@ -251,12 +316,14 @@ static void on_lost(void *ctx)
 	struct run *run = ctx;
 	struct init_exited *exited = &run->result.exited;
 
-	if (!run->started || run->sandbox->state != SANDBOX_STOPPING) {
+	uint32_t verdict = sandbox_end_verdict(run->sandbox);
+
+	if (!run->started || verdict == VERDICT_LOST) {
 		end_run(run, RUN_LOST);
 		return;
 	}
 	run->result.removed = true;
-	exited->verdict = run->overdue ? VERDICT_WALL_TIMEOUT : VERDICT_KILLED;
+	exited->verdict = run->overdue ? VERDICT_WALL_TIMEOUT : verdict;
 	exited->exit_code = -1;
 	exited->signal = SIGKILL;
 	exited->wall_us = (server_now_ms(run->server) - run->started_ms) * 1000;
@@ -362,11 +429,15 @@ int run_start(struct server *server, struct sandbox *sandbox,
 		.cwd = spec->cwd,
 		.argv = spec->argv,
 		.env = spec->env,
+		.cpu_ms = spec->limits.cpu_ms,
+		.pids_max = spec->limits.pids,
 	};
 	int r;
 
 	if (!run)
 		return err_set(err, ERR_INTERNAL, ENOMEM, "start a program");
+	run->output_max = spec->limits.output_max;
+	run->output_policy = spec->limits.output_policy;
 	r = make_pipes(run, spec, &far);
 	if (r < 0)
 		return err_set(err, ERR_UNAVAILABLE, -r, "make pipes");

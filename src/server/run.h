@@ -11,12 +11,15 @@
  * Back-pressure: while paused no output is read, so the program stops at a
  * full pipe; what is given to stdin beyond the pipe waits here, and its
  * amount is the caller's to watch (run_stdin_waits()).
+ *
+ * Beyond the limit of its output nothing is passed on, whatever the policy.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sandbox/exec_limits.h"
 #include "wire/init_msg.h"
 
 #define RUN_STDIN_MAX (2u * 1024 * 1024)
@@ -43,7 +46,8 @@ struct run_result {
 	struct init_exited exited;
 	enum init_stage stage;
 	int sys;
-	bool removed; /* killed, because the sandbox was to end */
+	uint64_t output_bytes; /* that were passed on */
+	bool removed;          /* killed, because the sandbox was to end */
 };
 
 struct run_ops {
@@ -60,6 +64,7 @@ struct run_spec {
 	const char *cwd;
 	uint32_t uid, gid;
 	uint64_t wall_ms;
+	struct exec_limits limits;
 	bool has_stdin; /* else /dev/null */
 	bool no_output; /* to /dev/null, both streams */
 	bool is_files;  /* osb-files instead of argv[0] */

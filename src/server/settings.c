@@ -23,6 +23,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "sandbox/account.h"
+#include "sandbox/exec_limits.h"
 #include "sandbox/sandbox.h"
 #include "wire/setup_msg.h"
 
@@ -32,15 +33,20 @@ enum kind {
 	KIND_COUNT,
 	KIND_SIZE,
 	KIND_TIME,
-	KIND_LOG, /* this and the next: one of two words, 0 or 1 */
+	KIND_LOG, /* this and the next: one of some words, 0 the first */
 	KIND_YES,
+	KIND_POLICY,
 	NUM_KINDS
 };
 
-static const char *const words[NUM_KINDS][2] = {
+#define WORDS_MAX 3
+
+static const char *const words[NUM_KINDS][WORDS_MAX] = {
 	[KIND_LOG] = { "text", "json" },
 	[KIND_YES] = { "no", "yes" },
+	[KIND_POLICY] = { "truncate", "kill", "back-pressure" },
 };
+_Static_assert(OUTPUT_NUM_POLICIES == WORDS_MAX, "each has its word");
 
 static const struct {
 	const char *name;
@@ -85,6 +91,13 @@ static const struct {
 	  SETTINGS_LOG_TEXT },
 	{ "access_log", KIND_YES, offsetof(struct settings, access_log), 0, 1,
 	  0 },
+	{ "cpu_time", KIND_TIME, offsetof(struct settings, cpu_time_ms), 1,
+	  UNITS_TIME_MAX_MS, 0 },
+	{ "output_max", KIND_SIZE, offsetof(struct settings, output_max), 1,
+	  LIMITS_MAX_BYTES, 0 },
+	{ "output_policy", KIND_POLICY,
+	  offsetof(struct settings, output_policy), 0, OUTPUT_NUM_POLICIES - 1,
+	  OUTPUT_TRUNCATE },
 };
 
 #define ORIGIN_KEY "cors_origin"
@@ -143,11 +156,13 @@ static char *read_line(char *str, int num, void *stream)
 
 static int parse_word(enum kind kind, const char *value, uint64_t *ret)
 {
-	if (strcmp(value, words[kind][0]) != 0 &&
-	    strcmp(value, words[kind][1]) != 0)
-		return -EINVAL;
-	*ret = strcmp(value, words[kind][1]) == 0;
-	return 0;
+	for (uint64_t i = 0; i < WORDS_MAX && words[kind][i]; i++) {
+		if (strcmp(value, words[kind][i]) == 0) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
 }
 
 static int parse_value(enum kind kind, const char *value, uint64_t *ret)
@@ -197,8 +212,12 @@ static int refuse_value(struct loading *loading, size_t key, const char *value)
 		break;
 	default:
 		(void)snprintf(text, sizeof(text),
-			       "%s = %.32s: expected %s or %s", keys[key].name,
-			       value, words[kind][0], words[kind][1]);
+			       "%s = %.32s: expected %s%s%s or %s",
+			       keys[key].name, value, words[kind][0],
+			       words[kind][2] ? ", " : "",
+			       words[kind][2] ? words[kind][1] : "",
+			       words[kind][2] ? words[kind][2]
+					      : words[kind][1]);
 		return refuse_line(loading, text);
 	}
 	(void)snprintf(text, sizeof(text),
@@ -342,4 +361,14 @@ int settings_accounts(const struct settings *settings, bool one_caller,
 	};
 	return account_host_memory(settings->memory_reserve,
 				   &ret_limits->memory_bytes, err);
+}
+
+void settings_exec_limits(const struct settings *settings,
+			  struct exec_limits *ret_limits)
+{
+	*ret_limits = (struct exec_limits){
+		.cpu_ms = settings->cpu_time_ms,
+		.output_max = settings->output_max,
+		.output_policy = (uint32_t)settings->output_policy,
+	};
 }

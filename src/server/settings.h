@@ -14,6 +14,7 @@
 
 struct account_limits;
 struct err;
+struct exec_limits;
 
 #define SETTINGS_CONNS 4096 /* without a line */
 #define SETTINGS_CONNS_MAX 16384
@@ -49,6 +50,10 @@ struct settings {
 	uint64_t drain_timeout_ms;
 	uint64_t log;        /* enum settings_log */
 	uint64_t access_log; /* or not: 0 */
+	/* Of each exec, unless its sandbox or itself says else; 0: none. */
+	uint64_t cpu_time_ms;
+	uint64_t output_max;    /* bytes */
+	uint64_t output_policy; /* enum output_policy */
 	uint64_t num_origins;
 	/* "https://app.example.com": whose pages may use us */
 	char origin[SETTINGS_ORIGINS_MAX][SETTINGS_ORIGIN_MAX + 1];
@@ -79,3 +84,7 @@ int settings_parse(const char *text, size_t len, const char *name,
  */
 int settings_accounts(const struct settings *settings, bool one_caller,
 		      struct account_limits *ret_limits, struct err *err);
+
+/** settings_exec_limits() - what they mean for what a new sandbox runs */
+void settings_exec_limits(const struct settings *settings,
+			  struct exec_limits *ret_limits);

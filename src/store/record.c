@@ -21,12 +21,13 @@
 	"id, domain, image, message, state, ephemeral, created_us," \
 	" changed_us, expires_us, memory_bytes, disk_bytes,"        \
 	" shm_bytes, inodes, cpu_milli, pids, nofile,"              \
-	" guarantee_bytes, env, metadata, entrypoint"
+	" guarantee_bytes, exec_cpu_ms, exec_output_max,"           \
+	" exec_output_policy, env, metadata, entrypoint"
 #define EXEC_COLUMNS                                                \
 	"id, sandbox_id, command, number, uid, background, merged," \
 	" truncated, started_us, finished_us, verdict, exit_code,"  \
 	" signal, limits_hit, log_bytes, wall_us, cpu_us,"          \
-	" peak_memory_bytes, peak_pids"
+	" peak_memory_bytes, peak_pids, num_left, left_running"
 #define REQUEST_COLUMNS "domain, key, hash, sandbox_id, created_us"
 #define USAGE_COLUMNS                                        \
 	"domain, requests, sandboxes_created, execs_started" \
@@ -40,7 +41,7 @@ const char *const record_stmts[STMT_NUM] = {
 	/* Not REPLACE, which would delete the row, and its execs with it. */
 	[STMT_PUT_SANDBOX] =
 		"INSERT INTO sandboxes (" SANDBOX_COLUMNS ") VALUES"
-		" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 		" ON CONFLICT (id) DO UPDATE SET (" SANDBOX_COLUMNS ") ="
 		" (excluded.id, excluded.domain, excluded.image,"
 		"  excluded.message, excluded.state, excluded.ephemeral,"
@@ -48,11 +49,14 @@ const char *const record_stmts[STMT_NUM] = {
 		"  excluded.expires_us, excluded.memory_bytes,"
 		"  excluded.disk_bytes, excluded.shm_bytes, excluded.inodes,"
 		"  excluded.cpu_milli, excluded.pids, excluded.nofile,"
-		"  excluded.guarantee_bytes, excluded.env, excluded.metadata,"
+		"  excluded.guarantee_bytes, excluded.exec_cpu_ms,"
+		"  excluded.exec_output_max, excluded.exec_output_policy,"
+		"  excluded.env, excluded.metadata,"
 		"  excluded.entrypoint)",
 	[STMT_DELETE_SANDBOX] = "DELETE FROM sandboxes WHERE id = ?",
-	[STMT_PUT_EXEC] = "INSERT OR REPLACE INTO execs (" EXEC_COLUMNS
-			  ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[STMT_PUT_EXEC] =
+		"INSERT OR REPLACE INTO execs (" EXEC_COLUMNS
+		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[STMT_DELETE_EXEC] = "DELETE FROM execs WHERE id = ?",
 	[STMT_PUT_REQUEST] = "INSERT OR REPLACE INTO requests (" REQUEST_COLUMNS
 			     ") VALUES (?,?,?,?,?)",
@@ -117,6 +121,9 @@ int store_put_sandbox(struct store *store, const struct store_sandbox *sandbox,
 		from_int(limits->pids),
 		from_int(limits->nofile),
 		from_u64(sandbox->guarantee_bytes),
+		from_u64(sandbox->exec_cpu_ms),
+		from_u64(sandbox->exec_output_max),
+		from_int(sandbox->exec_output_policy),
 		from_list(&sandbox->env),
 		from_list(&sandbox->metadata),
 		from_list(&sandbox->entrypoint),
@@ -141,7 +148,8 @@ int store_put_exec(struct store *store, const struct store_exec *exec,
 		from_int(exec->signal),     from_int(exec->limits_hit),
 		from_u64(exec->log_bytes),  from_u64(exec->wall_us),
 		from_u64(exec->cpu_us),     from_u64(exec->peak_memory_bytes),
-		from_int(exec->peak_pids),
+		from_int(exec->peak_pids),  from_int(exec->num_left),
+		from_list(&exec->left),
 	};
 	const struct write write = {
 		STMT_PUT_EXEC, values, ARRAY_SIZE(values), fn, ctx,
@@ -345,6 +353,9 @@ static int pass_sandbox(const struct loading *loading, struct row *row)
 	limits->pids = row_u32(row);
 	limits->nofile = row_u32(row);
 	sandbox.guarantee_bytes = row_u64(row);
+	sandbox.exec_cpu_ms = row_u64(row);
+	sandbox.exec_output_max = row_u64(row);
+	sandbox.exec_output_policy = row_u32(row);
 	read_list(row, &sandbox.env);
 	read_list(row, &sandbox.metadata);
 	read_list(row, &sandbox.entrypoint);
@@ -374,6 +385,8 @@ static int pass_exec(const struct loading *loading, struct row *row)
 	exec.cpu_us = row_u64(row);
 	exec.peak_memory_bytes = row_u64(row);
 	exec.peak_pids = row_u32(row);
+	exec.num_left = row_u32(row);
+	read_list(row, &exec.left);
 	return row->bad ? 0 : loading->fn.exec(loading->ctx, &exec);
 }
 

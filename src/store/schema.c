@@ -96,6 +96,15 @@ static const char *const migrations[] = {
 	"  hash BLOB NOT NULL,"
 	"  mac BLOB NOT NULL"
 	") STRICT;",
+	/* 2 */
+	"ALTER TABLE sandboxes ADD COLUMN"
+	"  exec_cpu_ms INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE sandboxes ADD COLUMN"
+	"  exec_output_max INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE sandboxes ADD COLUMN"
+	"  exec_output_policy INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE execs ADD COLUMN num_left INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE execs ADD COLUMN left_running BLOB NOT NULL DEFAULT x'';",
 };
 
 const struct db_schema db_schema = {

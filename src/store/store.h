@@ -52,6 +52,9 @@ struct store_sandbox {
 	int64_t expires_us; /* 0: never */
 	struct limits limits;
 	uint64_t guarantee_bytes;
+	/* Of each exec that names none; 0: none. */
+	uint64_t exec_cpu_ms, exec_output_max;
+	uint32_t exec_output_policy;
 	struct store_bytes env, metadata, entrypoint;
 };
 
@@ -71,6 +74,8 @@ struct store_exec {
 	uint64_t wall_us, cpu_us;
 	uint64_t peak_memory_bytes;
 	uint32_t peak_pids;
+	uint32_t num_left;       /* processes that outlived it... */
+	struct store_bytes left; /* ...and some of them: struct init_left */
 };
 
 /* An Idempotency-Key that was used; outlives its sandbox. */

@@ -54,6 +54,8 @@ enum init_exec_flag {
 				     instead of stdout and stderr... */
 	INIT_EXEC_INDEX = 1 << 5, /* ...and one for which bytes are whose; else
 				     both streams are one pipe */
+	INIT_EXEC_LOG_KILL = 1 << 6, /* more than log_max ends it... */
+	INIT_EXEC_LOG_WAIT = 1 << 7, /* ...or isn't read: it waits to print */
 };
 
 #define INIT_EXEC_FDS 5 /* at most, in the order of their flags */
@@ -76,11 +78,13 @@ struct init_exec {
 	uint32_t flags;
 	uint32_t uid, gid; /* inside, below SLOT_IDS; no supplementary groups */
 	uint32_t argc, envc;
-	uint32_t reserved; /* 0 */
+	uint32_t pids_max; /* 0: what init gives each; never more than that */
 	uint64_t wall_ms;  /* whole tree is killed then; 0: no limit; at most
 			      INIT_WALL_MAX_MS */
-	uint64_t log_max;  /* bytes; what comes beyond is dropped; over 0 with
-			      INIT_EXEC_LOG, else 0 */
+	uint64_t log_max;  /* bytes; what comes beyond is dropped, unless a
+			      flag says else; over 0 with INIT_EXEC_LOG, else
+			      0 */
+	uint64_t cpu_ms;   /* processor time of the whole tree; as wall_ms */
 };
 
 enum init_kill_how {
@@ -137,15 +141,23 @@ struct init_failed {
 	int32_t sys;
 };
 
-/* Why an exec ended; the first that is true wins. */
+/*
+ * Why an exec ended. Of those that are true the first in this list counts; the
+ * numbers are kept in osbd's records, so that none can have another meaning.
+ */
 enum verdict {
-	VERDICT_LOST = 1,     /* init itself died: said by osbd, not by init */
-	VERDICT_WALL_TIMEOUT, /* our kill: the wall time was over */
-	VERDICT_KILLED,       /* our kill: somebody asked for it */
-	VERDICT_OOM,          /* the main process died of its memory limit */
-	VERDICT_SIGNALED,
-	VERDICT_EXITED,
-	VERDICT_NUM
+	VERDICT_LOST = 1,         /* init itself died: osbd's word */
+	VERDICT_WALL_TIMEOUT = 2, /* our kill: the wall time was over */
+	VERDICT_CPU_TIMEOUT = 7,  /* our kill: its processor time was used up */
+	VERDICT_OUTPUT_LIMIT = 8, /* our kill: it printed too much */
+	VERDICT_KILLED = 3,       /* our kill: somebody asked for it */
+	VERDICT_EXPIRED = 9,      /* its sandbox's time was over: osbd's word */
+	VERDICT_OOM = 4, /* the main process died of its memory limit */
+	VERDICT_SIGNALED = 5,
+	VERDICT_PIDS_LIMIT = 10, /* it failed, and had hit this limit */
+	VERDICT_DISK_FULL = 11,  /* it failed, and there was no room any more */
+	VERDICT_EXITED = 6,
+	VERDICT_NUM = 12
 };
 
 enum limit_hit {
@@ -153,6 +165,7 @@ enum limit_hit {
 	LIMIT_HIT_PIDS = 1 << 1,
 	LIMIT_HIT_DISK = 1 << 2,
 	LIMIT_HIT_INODES = 1 << 3,
+	LIMIT_HIT_OUTPUT = 1 << 4,
 };
 
 struct init_left {

@@ -38,7 +38,7 @@ static void check_request(const void *msg, size_t len)
 	CHECK(head->envc <= INIT_ARGS_MAX);
 	CHECK(head->uid < SLOT_IDS && head->gid < SLOT_IDS);
 	CHECK(head->wall_ms <= UINT64_MAX / 2000);
-	CHECK((head->flags >> 6) == 0 && head->reserved == 0);
+	CHECK((head->flags >> 8) == 0);
 	CHECK((head->log_max > 0) == !!(head->flags & INIT_EXEC_LOG));
 	CHECK(strlen(request.cwd) < PATH_MAX);
 	at = check_string(request.cwd, at, end);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "http/url.h"
 #include "http/write.h"
 #include "sandbox/command.h"
@@ -27,11 +28,13 @@
 #include "server/api/api.h"
 #include "server/api/event.h"
 #include "server/api/follow.h"
+#include "server/api/limits_body.h"
 #include "server/api/verdict.h"
 #include "server/conn.h"
 #include "server/env.h"
 #include "server/json.h"
 #include "server/reply.h"
+#include "server/run.h"
 #include "server/server.h"
 
 #define LOGS_MAX (8u * 1024 * 1024) /* of a log, in one answer */
@@ -51,6 +54,7 @@ struct starting {
 	char cwd[4096];
 	uint32_t uid, gid;
 	int64_t timeout_ms;
+	struct exec_limits limits;
 };
 
 static void starting_free(struct starting *starting)
@@ -175,6 +179,7 @@ static int start(struct starting *starting, struct err *err)
 		.uid = starting->uid,
 		.gid = starting->gid,
 		.wall_ms = (uint64_t)starting->timeout_ms,
+		.limits = starting->limits,
 		.background = starting->background,
 	};
 	struct command *command;
@@ -228,6 +233,25 @@ static int read_envs(const json_t *body, struct starting *starting,
 	return 0;
 }
 
+static int read_limits(const json_t *body, struct starting *starting,
+		       struct err *err)
+{
+	const struct spec *spec = &starting->sandbox->spec;
+	char text[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
+	uint64_t max;
+	int r = limits_body_read(body, spec, &starting->limits, err);
+
+	max = starting->limits.output_max;
+	/* Of the sandbox's default as much as a log takes. */
+	if (r < 0 || max <= COMMAND_LOG_MAX || max == spec->exec.output_max)
+		return r;
+	units_format_size(max, text);
+	units_format_size(COMMAND_LOG_MAX, most);
+	return err_set(err, ERR_INVALID, 0,
+		       "output '%s': must be at most %s, as a log holds", text,
+		       most);
+}
+
 static int read_body(const json_t *body, struct starting *starting,
 		     struct err *err)
 {
@@ -246,6 +270,8 @@ static int read_body(const json_t *body, struct starting *starting,
 	if (set_argv(starting, "bash", text) < 0)
 		return err_set(err, ERR_INVALID, 0, "command: too long");
 	r = read_user(body, starting, err);
+	if (r == 0)
+		r = read_limits(body, starting, err);
 	if (r == 0)
 		r = env_init(&starting->env, &starting->sandbox->spec,
 			     starting->uid, err);
@@ -311,25 +337,21 @@ static void put_end(struct json_out *json, const struct command *command)
 {
 	const struct command_result *result = &command->result;
 	char value[16], trace[FOLLOW_TEXT_MAX], name[VERDICT_SIGNAL_MAX];
+	struct run_result run;
 
-	if (result->verdict == VERDICT_EXITED)
+	if (verdict_by_itself(result->verdict))
 		json_put_int(json, "exit_code", result->exit_code);
 	else if (result->verdict != VERDICT_LOST)
 		json_put_int(json, "exit_code", -1);
-	if (follow_error_text(result, value, trace) == 0)
+	if (follow_error_text(command, value, trace) == 0)
 		json_put_text(json, "error", trace);
 	json_put_time(json, "finished_at", command->finished_us);
 	json_put_text(json, "verdict", verdict_name(result->verdict));
-	if (result->verdict != VERDICT_EXITED && result->signal > 0)
+	if (result->signal > 0)
 		json_put_text(json, "signal",
 			      verdict_signal_name(result->signal, name));
-	json_put_bool(json, "truncated", result->truncated);
-	json_put_int(json, "wall_ms",
-		     (int64_t)((result->wall_us + 999) / 1000));
-	json_put_int(json, "cpu_ms", (int64_t)((result->cpu_us + 999) / 1000));
-	json_put_int(json, "peak_memory_bytes",
-		     (int64_t)(result->peak_memory_bytes & INT64_MAX));
-	json_put_int(json, "peak_pids", result->peak_pids);
+	follow_result(command, &run);
+	verdict_put_usage(json, &run.exited, run.output_bytes);
 }
 
 /* At most @max bytes of @text, without cutting a character. */

@@ -273,6 +273,7 @@ void api_sandbox_create(struct request *req)
 		return;
 	}
 	spec_init(&spec);
+	settings_exec_limits(&req->server->settings, &spec.exec);
 	if (create_body_read(body, &spec, &bound, &code, &err) < 0) {
 		spec_deinit(&spec);
 		reply_err(req, code, &err);

@@ -219,6 +219,7 @@ static int start(struct exec_ws *exec, const struct wish *wish, struct err *err)
 		.uid = wish->uid,
 		.gid = wish->gid,
 		.wall_ms = (uint64_t)wish->timeout_ms,
+		.limits = wish->limits,
 		.has_stdin = wish->has_stdin,
 	};
 

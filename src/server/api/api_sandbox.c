@@ -32,6 +32,25 @@ void api_health(struct request *req)
 	reply_json(req, 200, &body);
 }
 
+static void put_exec_limits(struct json_out *json,
+			    const struct exec_limits *limits)
+{
+	char text[32];
+
+	if (limits->cpu_ms) {
+		(void)snprintf(text, sizeof(text), "%llums",
+			       (unsigned long long)limits->cpu_ms);
+		json_put_text(json, "cpuTime", text);
+	}
+	if (limits->output_max == 0)
+		return;
+	(void)snprintf(text, sizeof(text), "%llu",
+		       (unsigned long long)limits->output_max);
+	json_put_text(json, "output", text);
+	json_put_text(json, "outputPolicy",
+		      output_policy_name(limits->output_policy));
+}
+
 static void put_limits(struct json_out *json, const struct spec *spec)
 {
 	const struct limits *limits = &spec->limits;
@@ -57,6 +76,7 @@ static void put_limits(struct json_out *json, const struct spec *spec)
 			       (unsigned long long)rows[i].value, rows[i].unit);
 		json_put_text(json, rows[i].key, text);
 	}
+	put_exec_limits(json, &spec->exec);
 	json_close(json, '}');
 }
 

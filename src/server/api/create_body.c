@@ -11,6 +11,7 @@
 #include "server/json.h"
 
 #define VOLUME_NAME_MAX 63
+#define EXTENSION_PREFIX "osb."
 
 /* A handler per top-level field; called in this order, present or not. */
 struct field {
@@ -257,22 +258,44 @@ static const struct field fields[] = {
 	{ "volumes", "VOLUME::INVALID_VOLUME", read_volumes },
 };
 
-/* Clients' extensions are opaque; one is ours. */
-static int read_bound(const json_t *body, bool *ret_bound, struct err *err)
+static int read_bind(const char *in_value, bool *ret_bound, struct err *err)
 {
-	const json_t *extensions;
-	const char *bind = "";
-	int r = json_get_object(body, "extensions", &extensions, err);
+	if (*in_value && strcmp(in_value, "connection") != 0)
+		return err_set(err, ERR_INVALID, 0,
+			       "osb.bind '%.40s': allowed: connection",
+			       in_value);
+	*ret_bound = *in_value != '\0';
+	return 0;
+}
+
+/* Clients' extensions are opaque, but for ours: osb.bind, and the limits. */
+static int read_extensions(const json_t *body, struct spec *spec,
+			   bool *ret_bound, struct err *err)
+{
+	const size_t prefix = strlen(EXTENSION_PREFIX);
+	const json_t *object;
+	const json_t *value;
+	const char *name;
+	int r = json_get_object(body, "extensions", &object, err);
 
 	if (r != 0)
 		return r < 0 ? r : 0;
-	r = json_get_text(extensions, "osb.bind", &bind, err);
-	if (r < 0)
-		return r;
-	if (*bind && strcmp(bind, "connection") != 0)
-		return err_set(err, ERR_INVALID, 0,
-			       "osb.bind '%.40s': allowed: connection", bind);
-	*ret_bound = *bind != '\0';
+	json_object_foreach((json_t *)(uintptr_t)object, name, value)
+	{
+		if (strncmp(name, EXTENSION_PREFIX, prefix) != 0 ||
+		    json_is_null(value))
+			continue;
+		if (!json_is_string(value))
+			return err_set(err, ERR_INVALID, 0,
+				       "%.100s: must be a string", name);
+		if (strcmp(name, EXTENSION_PREFIX "bind") == 0)
+			r = read_bind(json_string_value(value), ret_bound, err);
+		else
+			r = spec_set_limit(spec, name + prefix,
+					   json_string_value(value), err);
+		if (r < 0)
+			return r;
+	}
 	return 0;
 }
 
@@ -290,7 +313,7 @@ int create_body_read(const json_t *body, struct spec *spec, bool *ret_bound,
 	}
 	*ret_code = "SANDBOX::INVALID_PARAMETER";
 	*ret_bound = false;
-	r = read_bound(body, ret_bound, err);
+	r = read_extensions(body, spec, ret_bound, err);
 	return r < 0 ? r : spec_finish(spec, err);
 }
 

@@ -63,6 +63,7 @@ void entrypoint_start(struct sandbox *sandbox, void (*fn)(void *ctx), void *ctx)
 		.argv = &sandbox->spec.entrypoint,
 		.env = &env,
 		.cwd = ENV_WORKDIR,
+		.limits = sandbox->spec.exec,
 		.background = true,
 	};
 	struct err err = ERR_NULL;

@@ -69,20 +69,28 @@ void event_line(struct request *req, const char *type, const uint8_t *line,
 	event_send(&event, req);
 }
 
+void event_put_error(struct event *event, const char *value, const char *trace,
+		     const char *more)
+{
+	struct json_out *json = &event->json;
+
+	json_open(json, "error", '{');
+	json_put_text(json, "ename", "CommandExecError");
+	json_put_text(json, "evalue", value);
+	json_open(json, "traceback", '[');
+	json_put_text(json, NULL, trace);
+	if (more)
+		json_put_text(json, NULL, more);
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
 void event_error(struct request *req, const char *value, const char *trace,
 		 const char *more)
 {
 	struct event event;
 
 	event_begin(&event, "error");
-	json_open(&event.json, "error", '{');
-	json_put_text(&event.json, "ename", "CommandExecError");
-	json_put_text(&event.json, "evalue", value);
-	json_open(&event.json, "traceback", '[');
-	json_put_text(&event.json, NULL, trace);
-	if (more)
-		json_put_text(&event.json, NULL, more);
-	json_close(&event.json, ']');
-	json_close(&event.json, '}');
+	event_put_error(&event, value, trace, more);
 	event_send(&event, req);
 }

@@ -40,6 +40,10 @@ void event_text(struct request *req, const char *type, const void *text,
 void event_line(struct request *req, const char *type, const uint8_t *line,
 		size_t len, uint64_t offset);
 
+/** event_put_error() - the member `error` of an event, as of event_error() */
+void event_put_error(struct event *event, const char *value, const char *trace,
+		     const char *more);
+
 /**
  * event_error() - how a command failed
  * @more: a second line of the traceback, or NULL

@@ -76,37 +76,73 @@ _Static_assert(READ_MAX <= SERVER_LOG_MAX, "it fits the buffer");
 
 static const lines_fn line_fns[EXEC_LOG_STREAMS] = { send_stdout, send_stderr };
 
-int follow_error_text(const struct command_result *result, char ret_value[16],
-		      char ret_trace[FOLLOW_TEXT_MAX])
+void follow_result(const struct command *command, struct run_result *ret)
 {
-	const struct run_result run = {
+	const struct command_result *result = &command->result;
+
+	*ret = (struct run_result){
 		.outcome = result->verdict == VERDICT_LOST ? RUN_LOST
 							   : RUN_EXITED,
 		.exited = {
 			.verdict = result->verdict,
 			.exit_code = result->exit_code,
 			.signal = result->signal,
+			.limits_hit = result->limits_hit,
 			.wall_us = result->wall_us,
+			.cpu_us = result->cpu_us,
+			.peak_memory_bytes = result->peak_memory_bytes,
+			.peak_pids = result->peak_pids,
+			.truncated = result->truncated,
 		},
+		.output_bytes = command->log_bytes,
 	};
-	bool by_itself = result->verdict == VERDICT_EXITED;
+	if (!result->left)
+		return;
+	ret->exited.num_left = result->num_left < INIT_LEFT_MAX
+				       ? result->num_left
+				       : INIT_LEFT_MAX;
+	memcpy(ret->exited.left, result->left,
+	       ret->exited.num_left * sizeof(*result->left));
+}
+
+int follow_error_text(const struct command *command, char ret_value[16],
+		      char ret_trace[FOLLOW_TEXT_MAX])
+{
+	const struct command_result *result = &command->result;
+	bool by_itself = verdict_by_itself(result->verdict);
+	struct run_result run;
 
 	if (by_itself && result->exit_code == 0)
 		return 1;
 	(void)snprintf(ret_value, 16, "%d", by_itself ? result->exit_code : -1);
-	if (by_itself)
+	if (by_itself) {
 		(void)snprintf(ret_trace, FOLLOW_TEXT_MAX, "exit status %d",
 			       result->exit_code);
-	else if (result->verdict != VERDICT_LOST && result->signal == SIGKILL)
+	} else if (result->verdict != VERDICT_LOST &&
+		   result->signal == SIGKILL) {
 		(void)snprintf(ret_trace, FOLLOW_TEXT_MAX, "signal: killed");
-	else if (result->verdict != VERDICT_LOST && result->signal == SIGTERM)
+	} else if (result->verdict != VERDICT_LOST &&
+		   result->signal == SIGTERM) {
 		(void)snprintf(ret_trace, FOLLOW_TEXT_MAX,
 			       "signal: terminated");
-	else
+	} else {
+		follow_result(command, &run);
 		verdict_text(&run, "", "", ret_trace);
+	}
 	return 0;
 }
 _Static_assert(FOLLOW_TEXT_MAX == VERDICT_TEXT_MAX, "one text fits the other");
+
+/* Beside what clients know of: how it ended, as of an exec. */
+static void put_outcome(struct json_out *json, const struct command *command)
+{
+	struct run_result run;
+
+	follow_result(command, &run);
+	json_open(json, "outcome", '{');
+	verdict_put_members(json, &run, "", "");
+	json_close(json, '}');
+}
 
 static void send_complete(struct follow *follow)
 {
@@ -117,24 +153,42 @@ static void send_complete(struct follow *follow)
 	event_begin(&event, "execution_complete");
 	if (took_ms > 0)
 		json_put_int(&event.json, "execution_time", took_ms);
+	put_outcome(&event.json, command);
+	event_send(&event, follow->req);
+}
+
+static void send_failed(struct follow *follow, const char *value,
+			const char *trace)
+{
+	const struct command *command = follow->command;
+	const struct command_result *result = &command->result;
+	struct event event;
+	char more[64];
+
+	(void)snprintf(more, sizeof(more), "timeout after %llu ms",
+		       (unsigned long long)(command->wall_ms
+						    ? command->wall_ms
+						    : result->wall_us / 1000));
+	event_begin(&event, "error");
+	event_put_error(&event, value, trace,
+			result->verdict == VERDICT_WALL_TIMEOUT ? more : NULL);
+	put_outcome(&event.json, command);
 	event_send(&event, follow->req);
 }
 
 static void send_end(struct follow *follow)
 {
-	const struct command_result *result = &follow->command->result;
-	const uint64_t wall_ms = follow->command->wall_ms;
-	char value[16], trace[FOLLOW_TEXT_MAX], more[64];
+	const struct command *command = follow->command;
+	char value[16], trace[FOLLOW_TEXT_MAX];
 
-	for (unsigned int i = 0; i < EXEC_LOG_STREAMS; i++)
+	for (unsigned int i = 0; i < EXEC_LOG_STREAMS; i++) {
+		/* What is missing of a character was cut off by us. */
+		if (command->result.truncated)
+			lines_trim(&follow->lines[i]);
 		lines_end(&follow->lines[i], line_fns[i], follow);
-	(void)snprintf(more, sizeof(more), "timeout after %llu ms",
-		       (unsigned long long)(wall_ms ? wall_ms
-						    : result->wall_us / 1000));
-	if (follow_error_text(result, value, trace) == 0)
-		event_error(follow->req, value, trace,
-			    result->verdict == VERDICT_WALL_TIMEOUT ? more
-								    : NULL);
+	}
+	if (follow_error_text(command, value, trace) == 0)
+		send_failed(follow, value, trace);
 	else
 		send_complete(follow);
 	reply_end(follow->req);

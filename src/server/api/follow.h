@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 struct command;
-struct command_result;
 struct request;
+struct run_result;
 
 #define FOLLOW_TEXT_MAX 256
 
@@ -31,5 +31,8 @@ void follow_begin(struct request *req, struct command *command,
  *
  * Return: 0, or 1 when it didn't fail.
  */
-int follow_error_text(const struct command_result *result, char ret_value[16],
+int follow_error_text(const struct command *command, char ret_value[16],
 		      char ret_trace[FOLLOW_TEXT_MAX]);
+
+/** follow_result() - how @command ended, in the words of an exec's end */
+void follow_result(const struct command *command, struct run_result *ret);

@@ -2,6 +2,8 @@
 
 #include "server/api/lines.h"
 
+#include "base/utf8.h"
+
 void lines_init(struct lines *lines, uint64_t pos)
 {
 	buf_init(&lines->partial, LINES_MAX);
@@ -33,6 +35,16 @@ static size_t whole_chars(const uint8_t *p, size_t len)
 	if (cut > 0 && p[cut - 1] >= 0xc0)
 		return cut - 1;
 	return len; /* ends with ASCII, or isn't UTF-8 anyway */
+}
+
+void lines_trim(struct lines *lines)
+{
+	struct buf *partial = &lines->partial;
+	size_t len = buf_len(partial);
+	size_t cut = len - utf8_whole(buf_data(partial), len);
+
+	lines->pos -= cut;
+	buf_cut(partial, cut);
 }
 
 /*

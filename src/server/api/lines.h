@@ -33,5 +33,8 @@ void lines_deinit(struct lines *lines);
 void lines_feed(struct lines *lines, const uint8_t *data, size_t len,
 		lines_fn fn, void *ctx);
 
+/** lines_trim() - forget a character that was cut, at the end of all */
+void lines_trim(struct lines *lines);
+
 /** lines_end() - call @fn for what is left without an end */
 void lines_end(struct lines *lines, lines_fn fn, void *ctx);

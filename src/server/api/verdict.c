@@ -20,6 +20,11 @@ static const char *const verdict_names[] = {
 	[VERDICT_OOM] = "oom",
 	[VERDICT_SIGNALED] = "signaled",
 	[VERDICT_EXITED] = "exited",
+	[VERDICT_CPU_TIMEOUT] = "cpu_timeout",
+	[VERDICT_OUTPUT_LIMIT] = "output_limit",
+	[VERDICT_EXPIRED] = "expired",
+	[VERDICT_PIDS_LIMIT] = "pids_limit",
+	[VERDICT_DISK_FULL] = "disk_full",
 };
 _Static_assert(ARRAY_SIZE(verdict_names) == VERDICT_NUM,
 	       "every verdict has a name");
@@ -33,11 +38,16 @@ static const struct {
 	unsigned int bit;
 	const char *name;
 } limit_names[] = {
-	{ LIMIT_HIT_MEMORY, "memory" },
-	{ LIMIT_HIT_PIDS, "pids" },
-	{ LIMIT_HIT_DISK, "disk" },
-	{ LIMIT_HIT_INODES, "inodes" },
+	{ LIMIT_HIT_MEMORY, "memory" }, { LIMIT_HIT_PIDS, "pids" },
+	{ LIMIT_HIT_DISK, "disk" },     { LIMIT_HIT_INODES, "inodes" },
+	{ LIMIT_HIT_OUTPUT, "output" },
 };
+
+bool verdict_by_itself(uint32_t verdict)
+{
+	return verdict == VERDICT_EXITED || verdict == VERDICT_PIDS_LIMIT ||
+	       verdict == VERDICT_DISK_FULL;
+}
 
 const char *verdict_signal_name(int number,
 				char text[static VERDICT_SIGNAL_MAX])
@@ -106,11 +116,64 @@ void verdict_failed_text(enum init_stage stage, int sys, const char *program,
 			       : "");
 }
 
+/* An exit that has more to it than its status. */
+static const char *why_failed(uint32_t verdict)
+{
+	if (verdict == VERDICT_PIDS_LIMIT)
+		return ": there were as many processes as it may have";
+	if (verdict == VERDICT_DISK_FULL)
+		return ": its disk was full";
+	return "";
+}
+
+static void verdict_ended_text(const struct init_exited *exited, bool removed,
+			       char ret_text[VERDICT_TEXT_MAX])
+{
+	static const char *const texts[VERDICT_NUM] = {
+		[VERDICT_OUTPUT_LIMIT] =
+			"killed: it printed more than its limit",
+		[VERDICT_KILLED] = "killed as asked for",
+		[VERDICT_EXPIRED] = "killed: its sandbox's time was over",
+		[VERDICT_OOM] = "killed: it needed more memory than its limit",
+	};
+	char name[VERDICT_SIGNAL_MAX];
+
+	switch ((enum verdict)exited->verdict) {
+	case VERDICT_WALL_TIMEOUT:
+		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
+			       "killed: its time was over after %.1f s",
+			       (double)exited->wall_us / 1e6);
+		return;
+	case VERDICT_CPU_TIMEOUT:
+		(void)snprintf(
+			ret_text, VERDICT_TEXT_MAX,
+			"killed: its processor time was over after %.1f s",
+			(double)exited->cpu_us / 1e6);
+		return;
+	case VERDICT_SIGNALED:
+		(void)snprintf(ret_text, VERDICT_TEXT_MAX, "ended by %s",
+			       verdict_signal_name(exited->signal, name));
+		return;
+	case VERDICT_EXITED:
+	case VERDICT_PIDS_LIMIT:
+	case VERDICT_DISK_FULL:
+		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
+			       "exited with status %d%s", exited->exit_code,
+			       why_failed(exited->verdict));
+		return;
+	default:
+		removed = removed && exited->verdict == VERDICT_KILLED;
+		(void)snprintf(ret_text, VERDICT_TEXT_MAX, "%s",
+			       removed ? "killed: the sandbox was removed"
+				       : texts[exited->verdict]);
+		return;
+	}
+}
+
 void verdict_text(const struct run_result *result, const char *program,
 		  const char *cwd, char ret_text[VERDICT_TEXT_MAX])
 {
 	const struct init_exited *exited = &result->exited;
-	char name[32];
 
 	if (result->outcome == RUN_FAILED) {
 		verdict_failed_text(result->stage, result->sys, program, cwd,
@@ -122,31 +185,7 @@ void verdict_text(const struct run_result *result, const char *program,
 			       "the sandbox ended before the program did");
 		return;
 	}
-	switch ((enum verdict)exited->verdict) {
-	case VERDICT_WALL_TIMEOUT:
-		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
-			       "killed: its time was over after %.1f s",
-			       (double)exited->wall_us / 1e6);
-		return;
-	case VERDICT_KILLED:
-		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
-			       result->removed
-				       ? "killed: the sandbox was removed"
-				       : "killed as asked for");
-		return;
-	case VERDICT_OOM:
-		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
-			       "killed: it needed more memory than its limit");
-		return;
-	case VERDICT_SIGNALED:
-		(void)snprintf(ret_text, VERDICT_TEXT_MAX, "ended by %s",
-			       verdict_signal_name(exited->signal, name));
-		return;
-	default:
-		(void)snprintf(ret_text, VERDICT_TEXT_MAX,
-			       "exited with status %d", exited->exit_code);
-		return;
-	}
+	verdict_ended_text(exited, result->removed, ret_text);
 }
 
 static void put_exited(struct json_out *json, const struct init_exited *exited)
@@ -163,7 +202,8 @@ static void put_exited(struct json_out *json, const struct init_exited *exited)
 	}
 }
 
-static void put_numbers(struct json_out *json, const struct init_exited *exited)
+void verdict_put_usage(struct json_out *json, const struct init_exited *exited,
+		       uint64_t output_bytes)
 {
 	/* Rounded up: what ran took some time. */
 	json_put_int(json, "wall_ms",
@@ -172,9 +212,11 @@ static void put_numbers(struct json_out *json, const struct init_exited *exited)
 	json_put_int(json, "peak_memory_bytes",
 		     (int64_t)(exited->peak_memory_bytes & INT64_MAX));
 	json_put_int(json, "peak_pids", exited->peak_pids);
+	json_put_int(json, "output_bytes", (int64_t)(output_bytes & INT64_MAX));
 	json_put_bool(json, "truncated", exited->truncated);
 	json_open(json, "left_running", '[');
-	for (unsigned int i = 0; i < exited->num_left; i++) {
+	for (unsigned int i = 0; i < exited->num_left && i < INIT_LEFT_MAX;
+	     i++) {
 		json_open(json, NULL, '{');
 		json_put_int(json, "pid", exited->left[i].pid);
 		json_put_text(json, "name", exited->left[i].comm);
@@ -188,36 +230,45 @@ static void put_numbers(struct json_out *json, const struct init_exited *exited)
 	json_close(json, ']');
 }
 
+/* As a shell would: not found, or there but not executable. */
+static void put_failed(struct json_out *json, const struct run_result *result)
+{
+	bool not_found =
+		result->stage == INIT_STAGE_EXEC && result->sys == ENOENT;
+
+	json_put_text(json, "verdict", "exited");
+	json_put_int(json, "exit_code", not_found ? 127 : 126);
+	json_put_null(json, "signal");
+}
+
+void verdict_put_members(struct json_out *json, const struct run_result *result,
+			 const char *program, const char *cwd)
+{
+	char text[VERDICT_TEXT_MAX];
+
+	if (result->outcome == RUN_FAILED) {
+		put_failed(json, result);
+	} else if (result->outcome == RUN_EXITED) {
+		json_put_text(json, "verdict",
+			      verdict_name(result->exited.verdict));
+		put_exited(json, &result->exited);
+	} else {
+		json_put_text(json, "verdict", "lost");
+		json_put_null(json, "exit_code");
+		json_put_null(json, "signal");
+	}
+	verdict_put_usage(json, &result->exited, result->output_bytes);
+	verdict_text(result, program, cwd, text);
+	json_put_text(json, "message", text);
+}
+
 void verdict_put(struct buf *out, const struct run_result *result,
 		 const char *program, const char *cwd)
 {
 	struct json_out json = { .buf = out };
-	char text[VERDICT_TEXT_MAX];
-	const char *verdict = "lost";
 
-	/* As a shell would: not found, or there but not executable. */
-	if (result->outcome == RUN_FAILED)
-		verdict = "exited";
-	else if (result->outcome == RUN_EXITED)
-		verdict = verdict_names[result->exited.verdict];
 	json_open(&json, NULL, '{');
 	json_put_text(&json, "type", "verdict");
-	json_put_text(&json, "verdict", verdict);
-	if (result->outcome == RUN_EXITED) {
-		put_exited(&json, &result->exited);
-	} else if (result->outcome == RUN_FAILED) {
-		json_put_int(&json, "exit_code",
-			     result->stage == INIT_STAGE_EXEC &&
-					     result->sys == ENOENT
-				     ? 127
-				     : 126);
-		json_put_null(&json, "signal");
-	} else {
-		json_put_null(&json, "exit_code");
-		json_put_null(&json, "signal");
-	}
-	put_numbers(&json, &result->exited);
-	verdict_text(result, program, cwd, text);
-	json_put_text(&json, "message", text);
+	verdict_put_members(&json, result, program, cwd);
 	json_close(&json, '}');
 }

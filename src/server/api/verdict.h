@@ -5,12 +5,14 @@
  * verdict - how a program ended, for people and for programs
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "wire/init_msg.h"
 
 struct buf;
+struct json_out;
 struct run_result;
 
 #define VERDICT_TEXT_MAX 256
@@ -22,6 +24,17 @@ struct run_result;
  */
 void verdict_put(struct buf *out, const struct run_result *result,
 		 const char *program, const char *cwd);
+
+/** verdict_put_members() - its members alone, without a type */
+void verdict_put_members(struct json_out *json, const struct run_result *result,
+			 const char *program, const char *cwd);
+
+/** verdict_put_usage() - of them what it used, and which limits it met */
+void verdict_put_usage(struct json_out *json, const struct init_exited *exited,
+		       uint64_t output_bytes);
+
+/** verdict_by_itself() - did it exit, so that its exit code is its own? */
+bool verdict_by_itself(uint32_t verdict);
 
 /** verdict_text() - one line for people */
 void verdict_text(const struct run_result *result, const char *program,

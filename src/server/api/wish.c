@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "server/api/limits_body.h"
 #include "server/env.h"
 #include "wire/init_msg.h"
 
@@ -77,7 +78,9 @@ int wish_read(const json_t *object, const struct spec *spec, struct wish *wish,
 	    json_get_int(object, "timeout_ms", 0, INT64_MAX / 1000,
 			 &wish->timeout_ms, err) < 0)
 		return -EINVAL;
-	r = env_user(user, &wish->uid, &wish->gid, err);
+	r = limits_body_read(object, spec, &wish->limits, err);
+	if (r == 0)
+		r = env_user(user, &wish->uid, &wish->gid, err);
 	if (r == 0)
 		r = env_init(&wish->env, spec, wish->uid, err);
 	if (r == 0)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sandbox/exec_limits.h"
 #include "sandbox/strv.h"
 #include "server/json.h"
 
@@ -22,13 +23,14 @@ struct wish {
 	char cwd[WISH_CWD_MAX]; /* absolute */
 	uint32_t uid, gid;
 	int64_t timeout_ms; /* 0: none */
+	struct exec_limits limits;
 	bool has_stdin;
 	bool bind;
 };
 
 /**
  * wish_read() - take the message apart
- * @spec: of the sandbox, for its environment
+ * @spec: of the sandbox, for its environment and its limits
  *
  * @wish must be given up with wish_deinit() whatever this returns; on failure
  * only its bind may be looked at.

@@ -33,6 +33,10 @@ static void sizes_mean_what_people_write(void **state)
 		{ "3GIB", 3ull << 30 },
 		{ "1t", 1000000000000ull },
 		{ "1Ti", 1ull << 40 },
+		{ "1.5Ki", 1536 },
+		{ "1.5g", 1500000000ull },
+		{ "0.5kb", 500 },
+		{ "1.0009k", 1000 },
 		{ "9223372036854775807", INT64_MAX },
 	};
 
@@ -48,7 +52,7 @@ static void sizes_mean_what_people_write(void **state)
 static void unreadable_sizes_are_refused(void **state)
 {
 	static const char *const cases[] = {
-		"",    "0",   "0Mi",  "-1",   "+1",    "12q",  "q",     "1.5g",
+		"",    "0",   "0Mi",  "-1",   "+1",    "12q",  "q",     "1.",
 		" 1",  "1 ",  "1 Mi", "0x10", "1e3",   "Mi",   "1MiBs", "1ii",
 		"1kk", "\n1", "1\n",  "--",   "12,5m", "\xff", "١",
 	};
@@ -149,10 +153,12 @@ static void times_are_milliseconds(void **state)
 		const char *text;
 		uint64_t ms;
 	} cases[] = {
-		{ "500ms", 500 }, { "1", 1000 },
-		{ "30", 30000 },  { "30s", 30000 },
-		{ "5m", 300000 }, { "2h", 7200000 },
-		{ "1MS", 1 },     { "87600h", 315360000000ull },
+		{ "500ms", 500 },  { "1", 1000 },
+		{ "30", 30000 },   { "30s", 30000 },
+		{ "5m", 300000 },  { "2h", 7200000 },
+		{ "1MS", 1 },      { "87600h", 315360000000ull },
+		{ "1.5s", 1500 },  { "0.25", 250 },
+		{ "0.5m", 30000 }, { "1.0009s", 1000 },
 	};
 
 	(void)state;
@@ -166,8 +172,8 @@ static void times_are_milliseconds(void **state)
 
 static void unreadable_times_are_refused(void **state)
 {
-	static const char *const cases[] = { "",   "0",    "0s",  "x",  "-1s",
-					     "1d", "1.5s", "1 s", "ms", "1sm" };
+	static const char *const cases[] = { "",   "0",   "0s",  "x",  "-1s",
+					     "1d", "1.s", "1 s", "ms", "1sm" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

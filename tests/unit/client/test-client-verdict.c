@@ -82,6 +82,8 @@ static void an_exit_code_is_never_made_up(void **state)
 		"{\"verdict\":\"exited\",\"exit_code\":\"0\"}",
 		"{\"verdict\":\"exited\",\"exit_code\":-1}",
 		"{\"verdict\":\"exited\",\"exit_code\":256}",
+		"{\"verdict\":\"pids_limit\",\"exit_code\":null}",
+		"{\"verdict\":\"disk_full\"}",
 	};
 	struct osb_verdict v;
 

@@ -192,20 +192,61 @@ static void the_maximum_itself_is_not_over_it(void **state)
 
 static void an_index_has_its_share(void **state)
 {
-	char index[4096];
+	char index[16384];
 	unsigned int i;
 
 	(void)state;
-	begin(1024, true);
-	for (i = 0; i < 500 && !own.output.truncated; i++)
+	begin(65536, true);
+	for (i = 0; i < 5000 && !own.output.truncated; i++)
 		say_and_pump(i % 2, "x");
-	/* 1024 / 8 bytes of marks are 16 of them. */
+	/* 65536 / 8 bytes of marks are 1024 of them. */
 	assert_true(own.output.truncated);
-	assert_int_equal(own.output.bytes, 17);
-	assert_int_equal(read_all(own.index_path, index, sizeof(index)), 128);
+	assert_int_equal(own.output.bytes, 1025);
+	assert_int_equal(read_all(own.index_path, index, sizeof(index)), 8192);
 	/* No byte behind a mark that is missing. */
 	say_and_pump(0, "more");
-	assert_int_equal(own.output.bytes, 17);
+	assert_int_equal(own.output.bytes, 1025);
+}
+
+/* A few bytes may come from both streams, although marks are larger. */
+static void a_small_log_has_an_index_that_is_large_enough(void **state)
+{
+	(void)state;
+	begin(6, true);
+	for (unsigned int i = 0; i < 6; i++)
+		say_and_pump(i % 2, "x");
+	assert_int_equal(own.output.bytes, 6);
+	assert_false(own.output.truncated);
+	say_and_pump(0, "x");
+	assert_true(own.output.truncated);
+}
+
+static void a_full_log_can_make_its_program_wait(void **state)
+{
+	(void)state;
+	begin(4, true);
+	own.output.wait = true;
+	assert_true(output_wants(&own.output, 0));
+	say_and_pump(0, "123");
+	assert_true(output_wants(&own.output, 0));
+	say_and_pump(1, "4");
+	assert_false(own.output.truncated);
+	assert_false(output_wants(&own.output, 0));
+	assert_false(output_wants(&own.output, 1));
+	/* At its end it is told that there was more. */
+	say(1, "5");
+	output_drain(&own.output);
+	assert_true(own.output.truncated);
+	assert_int_equal(own.output.bytes, 4);
+}
+
+static void a_full_log_is_read_on_where_the_rest_is_dropped(void **state)
+{
+	(void)state;
+	begin(4, true);
+	say_and_pump(0, "1234");
+	assert_true(output_wants(&own.output, 0));
+	assert_true(output_wants(&own.output, 1));
 }
 
 static void limit_files(rlim_t bytes)
@@ -297,6 +338,9 @@ int main(void)
 		CASE(it_stops_at_the_maximum),
 		CASE(the_maximum_itself_is_not_over_it),
 		CASE(an_index_has_its_share),
+		CASE(a_small_log_has_an_index_that_is_large_enough),
+		CASE(a_full_log_can_make_its_program_wait),
+		CASE(a_full_log_is_read_on_where_the_rest_is_dropped),
 		CASE(a_full_disk_truncates),
 		CASE(a_full_disk_truncates_the_index),
 		CASE(a_drain_takes_all_that_is_there),

@@ -82,6 +82,12 @@ static void a_time_that_would_wrap_is_refused(void **state)
 	head.wall_ms = UINT64_MAX / 1000 + 1;
 	assert_int_equal(parse(&head, plain_strings, sizeof(plain_strings)),
 			 -EINVAL);
+	head.wall_ms = 0;
+	head.cpu_ms = INIT_WALL_MAX_MS;
+	assert_int_equal(parse(&head, plain_strings, sizeof(plain_strings)), 0);
+	head.cpu_ms++;
+	assert_int_equal(parse(&head, plain_strings, sizeof(plain_strings)),
+			 -EINVAL);
 }
 
 static void unknown_flags_are_refused(void **state)
@@ -89,11 +95,7 @@ static void unknown_flags_are_refused(void **state)
 	struct init_exec head = plain;
 
 	(void)state;
-	head.flags = 1u << 4;
-	assert_int_equal(parse(&head, plain_strings, sizeof(plain_strings)),
-			 -EPROTO);
-	head.flags = 0;
-	head.reserved = 1;
+	head.flags = 1u << 8;
 	assert_int_equal(parse(&head, plain_strings, sizeof(plain_strings)),
 			 -EPROTO);
 }
@@ -145,6 +147,12 @@ static void a_log_takes_the_place_of_the_streams(void **state)
 		{ 1, INIT_EXEC_LOG | INIT_EXEC_STDERR, -EPROTO },
 		{ 0, INIT_EXEC_INDEX, -EPROTO },
 		{ 1, 0, -EPROTO },
+		{ 1, INIT_EXEC_LOG | INIT_EXEC_LOG_KILL, 0 },
+		{ 1, INIT_EXEC_LOG | INIT_EXEC_LOG_WAIT, 0 },
+		{ 1, INIT_EXEC_LOG | INIT_EXEC_LOG_KILL | INIT_EXEC_LOG_WAIT,
+		  -EPROTO },
+		{ 0, INIT_EXEC_LOG_KILL, -EPROTO },
+		{ 0, INIT_EXEC_LOG_WAIT, -EPROTO },
 	};
 
 	(void)state;

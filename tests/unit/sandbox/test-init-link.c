@@ -250,7 +250,7 @@ static void a_kill_is_sent(void **state)
 /* Each breaks the link, and the exec is lost, not made up. */
 static void lies_break_the_link(void **state)
 {
-	for (int lie = 0; lie < 12; lie++) {
+	for (int lie = 0; lie < 15; lie++) {
 		struct init_exited end;
 		size_t len = sizeof(end);
 
@@ -299,6 +299,17 @@ static void lies_break_the_link(void **state)
 			break;
 		case 11:
 			end.verdict = VERDICT_OOM;
+			break;
+		case 12: /* not init's to say */
+			end.verdict = VERDICT_EXPIRED;
+			break;
+		case 13: /* failed, with 0 */
+			end.verdict = VERDICT_PIDS_LIMIT;
+			end.exit_code = 0;
+			break;
+		case 14:
+			end.verdict = VERDICT_DISK_FULL;
+			end.exit_code = 0;
 			break;
 		}
 		if (lie != 1)

@@ -38,15 +38,49 @@ static void limits_are_read_with_their_units(void **state)
 	assert_int_equal(spec.limits.nofile, LIMITS_DEFAULT_NOFILE);
 }
 
+static void what_each_exec_may_use_is_a_limit_too(void **state)
+{
+	static const struct {
+		const char *key, *value;
+	} bad[] = {
+		{ "cpuTime", "0" },      { "cpuTime", "-1s" },
+		{ "cpuTime", "88000h" }, { "output", "0" },
+		{ "output", "1.5" },     { "output", "lots" },
+		{ "output", "9999Ti" },  { "outputPolicy", "drop" },
+		{ "outputPolicy", "" },
+	};
+
+	(void)state;
+	assert_int_equal(spec_set_limit(&spec, "cpuTime", "1.5s", NULL), 0);
+	assert_int_equal(spec_set_limit(&spec, "output", "1Mi", NULL), 0);
+	assert_int_equal(spec_set_limit(&spec, "outputPolicy", "back-pressure",
+					NULL),
+			 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct err err = ERR_NULL;
+
+		assert_true(spec_set_limit(&spec, bad[i].key, bad[i].value,
+					   &err) < 0);
+		assert_int_equal(err.kind, ERR_INVALID);
+		assert_non_null(strstr(err.msg, bad[i].key));
+	}
+	assert_int_equal(spec.exec.cpu_ms, 1500);
+	assert_int_equal(spec.exec.output_max, 1 << 20);
+	assert_int_equal(spec.exec.output_policy, OUTPUT_WAIT);
+	/* That is the sandbox's own. */
+	assert_int_equal(spec_set_limit(&spec, "pids", "32", NULL), 0);
+	assert_int_equal(spec.exec.pids, 0);
+}
+
 static void bad_limits_are_refused_by_name(void **state)
 {
 	static const struct {
 		const char *key, *value;
 	} bad[] = {
-		{ "memory", "0" },     { "memory", "-1" },  { "memory", "12q" },
-		{ "memory", "" },      { "memory", "1" },   { "cpu", "0" },
-		{ "cpu", "-2" },       { "pids", "0" },     { "pids", "30001" },
-		{ "nofile", "99999" }, { "disk", "1.5Gi" }, { "gpu", "1" },
+		{ "memory", "0" },     { "memory", "-1" }, { "memory", "12q" },
+		{ "memory", "" },      { "memory", "1" },  { "cpu", "0" },
+		{ "cpu", "-2" },       { "pids", "0" },    { "pids", "30001" },
+		{ "nofile", "99999" }, { "disk", "1.Gi" }, { "gpu", "1" },
 		{ "Memory", "512Mi" },
 	};
 
@@ -262,6 +296,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			limits_are_read_with_their_units, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			what_each_exec_may_use_is_a_limit_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(bad_limits_are_refused_by_name,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(

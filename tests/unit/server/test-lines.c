@@ -169,6 +169,36 @@ static void a_line_of_the_maximum_is_one_line(void **state)
 	}
 }
 
+static void a_character_that_was_cut_can_be_left_out(void **state)
+{
+	static const struct {
+		const char *in, *want;
+		uint64_t end;
+	} cases[] = {
+		{ "a\xe2\x82", "a|", 1 },
+		{ "a\xe2\x82\xac", "a\xe2\x82\xac|", 4 },
+		{ "\xe2", "", 0 },
+		{ "a\n\xf0\x9f\x98", "a|", 2 },
+		{ "a\xff", "a\xff|", 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct lines lines;
+
+		num_lines = 0;
+		seen[0] = '\0';
+		lines_init(&lines, 0);
+		lines_feed(&lines, (const uint8_t *)cases[i].in,
+			   strlen(cases[i].in), on_line, NULL);
+		lines_trim(&lines);
+		lines_end(&lines, on_line, NULL);
+		assert_string_equal(seen, cases[i].want);
+		assert_int_equal(lines.end, cases[i].end);
+		lines_deinit(&lines);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +207,7 @@ int main(void)
 		cmocka_unit_test(a_line_of_the_maximum_is_one_line),
 		cmocka_unit_test(a_line_tells_where_it_ends),
 		cmocka_unit_test(a_part_of_a_line_tells_it_too),
+		cmocka_unit_test(a_character_that_was_cut_can_be_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

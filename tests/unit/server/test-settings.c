@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/ranges.h"
 #include "sandbox/account.h"
+#include "sandbox/exec_limits.h"
 #include "server/settings.h"
 
 static int parse(const char *text, struct settings *settings, struct err *err)
@@ -109,9 +110,13 @@ static void every_key_has_its_bounds(void **state)
 		  "1", "999ms", "24h", "86400001ms", 1000, 86400000 },
 		{ "drain_timeout", offsetof(struct settings, drain_timeout_ms),
 		  "100ms", "99ms", "4s", "4001ms", 100, 4000 },
+		{ "cpu_time", offsetof(struct settings, cpu_time_ms), "1ms",
+		  "0", "87600h", "87601h", 1, 315360000000ull },
+		{ "output_max", offsetof(struct settings, output_max), "1", "0",
+		  "1024Ti", "1025Ti", 1, 1ull << 50 },
 	};
 	static const char *const never[] = { "",    "-1",
-					     "1.5", "ten",
+					     "1.",  "ten",
 					     "1 2", "99999999999999999999" };
 	uint64_t value;
 
@@ -136,6 +141,30 @@ static void every_key_has_its_bounds(void **state)
 					     rows[i].offset),
 					 -EINVAL);
 	}
+}
+
+static void output_policies_are_words(void **state)
+{
+	static const char *const names[] = { "truncate", "kill",
+					     "back-pressure" };
+	struct exec_limits limits;
+	struct settings settings;
+	char text[64];
+
+	(void)state;
+	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++) {
+		(void)snprintf(text, sizeof(text),
+			       "[osbd]\noutput_policy = %s\n", names[i]);
+		assert_int_equal(parse(text, &settings, NULL), 0);
+		settings_exec_limits(&settings, &limits);
+		assert_int_equal(limits.output_policy, i);
+		assert_int_equal(limits.output_max, 0);
+		assert_int_equal(limits.cpu_ms, 0);
+	}
+	assert_true(parse("[osbd]\noutput_policy = drop\n", &settings, NULL) <
+		    0);
+	assert_true(parse("[osbd]\nlog = back-pressure\n", &settings, NULL) <
+		    0);
 }
 
 static void all_keys_in_one_file_and_comments(void **state)
@@ -333,6 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_line_the_defaults_hold),
 		cmocka_unit_test(every_key_has_its_bounds),
+		cmocka_unit_test(output_policies_are_words),
 		cmocka_unit_test(all_keys_in_one_file_and_comments),
 		cmocka_unit_test(a_message_names_file_line_and_what_is_allowed),
 		cmocka_unit_test(an_origin_is_what_a_browser_sends),

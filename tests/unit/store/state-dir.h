@@ -153,6 +153,9 @@ static inline struct store_sandbox a_sandbox(unsigned int number)
 		.created_us = 1000 + number,
 		.changed_us = 2000,
 		.limits = LIMITS_DEFAULTS,
+		.exec_cpu_ms = 1500,
+		.exec_output_max = 1 << 20,
+		.exec_output_policy = 2,
 		.env = { "A=1\0B=2", sizeof("A=1\0B=2") },
 		.metadata = { "key\0value", sizeof("key\0value") },
 	};

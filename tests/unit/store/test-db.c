@@ -7,32 +7,58 @@
 #include "base/cleanup.h"
 #include "state-dir.h"
 #include "store/db.h"
+#include "wire/init_msg.h"
+
+/* A database as the first version left it, with a sandbox and an exec. */
+static void make_version_1(void)
+{
+	const struct db_schema schema = { db_schema.migrations, 1 };
+	sqlite3 *sql = NULL;
+
+	assert_int_equal(chdir(dir.path), 0);
+	assert_int_equal(db_open(&schema, &sql, NULL), 0);
+	db_close(sql);
+	tamper("INSERT INTO sandboxes VALUES ('00000000000000000000000000000001'"
+	       ", 'alice', 'host', '', 1, 0, 1, 2, 0, 3, 4, 5, 6, 7, 8, 9, 10,"
+	       " x'', x'', x'')");
+	tamper("INSERT INTO execs VALUES ('e0000000000000000000000000000001',"
+	       " '00000000000000000000000000000001', 'true', 1, 0, 0, 0, 0, 5,"
+	       " 6, 6, 0, 0, 0, 0, 1, 2, 3, 4)");
+}
+
+static int check_sandbox(void *ctx, const struct store_sandbox *sandbox)
+{
+	(void)ctx;
+	assert_int_equal(sandbox->guarantee_bytes, 10);
+	assert_int_equal(sandbox->exec_cpu_ms, 0);
+	assert_int_equal(sandbox->exec_output_max, 0);
+	assert_int_equal(sandbox->exec_output_policy, 0);
+	return 0;
+}
+
+static int check_exec(void *ctx, const struct store_exec *exec)
+{
+	(void)ctx;
+	assert_int_equal(exec->verdict, VERDICT_EXITED);
+	assert_int_equal(exec->peak_pids, 4);
+	assert_int_equal(exec->num_left, 0);
+	assert_int_equal(exec->left.len, 0);
+	return 0;
+}
 
 static void a_database_of_version_1_is_migrated(void **state)
 {
-	/* The one there is, and one that a later build would bring. */
-	const char *const two[] = {
-		db_schema.migrations[0],
-		"ALTER TABLE requests ADD COLUMN note TEXT NOT NULL"
-		" DEFAULT 'none'",
-	};
-	const struct db_schema schema = { two, ARRAY_SIZE(two) };
-	struct store_request request = { .domain = "alice", .key = "k" };
-	sqlite3 *sql = NULL;
-
 	(void)state;
-	assert_int_equal(db_schema.num, 1);
-	open_store();
-	assert_int_equal(store_put_request(dir.store, &request, NULL, NULL,
-					   NULL),
-			 0);
-	close_store();
+	make_version_1();
 	assert_int_equal(ask("PRAGMA user_version"), 1);
-	assert_int_equal(db_open(&schema, &sql, NULL), 0);
-	db_close(sql);
-	assert_int_equal(ask("PRAGMA user_version"), 2);
-	assert_int_equal(
-		ask("SELECT count(*) FROM requests WHERE note = 'none'"), 1);
+	open_store();
+	assert_int_equal(store_each_sandbox(dir.store, check_sandbox, NULL,
+					    NULL),
+			 0);
+	assert_int_equal(store_each_exec(dir.store, check_exec, NULL, NULL), 0);
+	close_store();
+	assert_int_equal(ask("PRAGMA user_version"), db_schema.num);
+	assert_int_equal(ask("SELECT count(*) FROM execs"), 1);
 }
 
 static void a_migration_that_fails_changes_nothing(void **state)
@@ -46,14 +72,13 @@ static void a_migration_that_fails_changes_nothing(void **state)
 	sqlite3 *sql = NULL;
 
 	(void)state;
-	open_store();
-	close_store();
+	make_version_1();
 	assert_true(db_open(&schema, &sql, &err) < 0);
 	assert_null(sql);
 	assert_string_equal(err.msg, "osbd.db: migrate to version 2: "
 				     "no such table: absent");
 	assert_int_equal(ask("PRAGMA user_version"), 1);
-	assert_int_equal(ask("SELECT count(*) FROM execs"), 0);
+	assert_int_equal(ask("SELECT count(*) FROM execs"), 1);
 	open_store();
 }
 
@@ -69,7 +94,7 @@ static void a_newer_version_is_refused(void **state)
 	assert_int_equal(err.kind, ERR_UNSUPPORTED);
 	assert_string_equal(err.msg, "osbd.db is of version 99, written by a "
 				     "newer osbd; this one knows versions up "
-				     "to 1");
+				     "to 2");
 	assert_int_equal(ask("PRAGMA user_version"), 99);
 }
 

@@ -104,6 +104,8 @@ static struct store_exec an_exec(unsigned int sandbox)
 		.cpu_us = 7,
 		.peak_memory_bytes = 8,
 		.peak_pids = 9,
+		.num_left = 20,
+		.left = { "pid\0name", sizeof("pid\0name") },
 	};
 
 	(void)snprintf(exec.id, sizeof(exec.id), "e%031x", sandbox);
@@ -157,6 +159,9 @@ static void a_sandbox_comes_back_as_it_was(void **state)
 	assert_int_equal(seen.expires_us, 77);
 	assert_int_equal(seen.guarantee_bytes, 1 << 30);
 	assert_memory_equal(&seen.limits, &sandbox.limits, sizeof(seen.limits));
+	assert_int_equal(seen.exec_cpu_ms, 1500);
+	assert_int_equal(seen.exec_output_max, 1 << 20);
+	assert_int_equal(seen.exec_output_policy, 2);
 	assert_int_equal(seen.env.len, sizeof("A=1\0B=2"));
 	assert_memory_equal(seen_env, "A=1\0B=2", sizeof("A=1\0B=2"));
 	assert_int_equal(seen.metadata.len, sizeof("key\0value"));
@@ -213,6 +218,8 @@ static void an_exec_comes_back_as_it_was(void **state)
 	assert_int_equal(seen_exec.cpu_us, 7);
 	assert_int_equal(seen_exec.peak_memory_bytes, 8);
 	assert_int_equal(seen_exec.peak_pids, 9);
+	assert_int_equal(seen_exec.num_left, 20);
+	assert_int_equal(seen_exec.left.len, sizeof("pid\0name"));
 }
 
 static void execs_go_with_their_sandbox(void **state)
