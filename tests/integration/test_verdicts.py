@@ -365,7 +365,7 @@ def test_an_exec_of_a_sandbox_that_expires(daemon):
         verdict = running.wait().verdict
     assert (verdict["verdict"], verdict["signal"]) == ("expired", "SIGKILL")
     assert "time was over" in verdict["message"]
-    assert procs.with_argument("300.0435") == []
+    procs.wait_for(lambda: not procs.with_argument("300.0435"), 1, "all end")
 
 
 def test_one_that_is_deleted_is_killed_instead(daemon):

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "server/api/verdict.h"
 #include "server/json.h"
 #include "server/run.h"
@@ -113,6 +114,54 @@ static void a_program_that_is_not_there_is_127(void **state)
 	assert_non_null(strstr(text_of(no_dir, "message"), "/some/dir"));
 }
 
+static void every_ending_has_a_name_and_a_text(void **state)
+{
+	static const struct {
+		uint32_t verdict;
+		int exit_code;
+		const char *name, *message;
+	} cases[] = {
+		{ VERDICT_CPU_TIMEOUT, -1, "cpu_timeout",
+		  "killed: its processor time was over after 1.5 s" },
+		{ VERDICT_OUTPUT_LIMIT, -1, "output_limit",
+		  "killed: it printed more than its limit" },
+		{ VERDICT_KILLED, -1, "killed", "killed as asked for" },
+		{ VERDICT_EXPIRED, -1, "expired",
+		  "killed: its sandbox's time was over" },
+		{ VERDICT_OOM, -1, "oom",
+		  "killed: it needed more memory than its limit" },
+		{ VERDICT_PIDS_LIMIT, 2, "pids_limit",
+		  "exited with status 2: there were as many processes as it "
+		  "may have" },
+		{ VERDICT_DISK_FULL, 1, "disk_full",
+		  "exited with status 1: its disk was full" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct run_result result = {
+			.outcome = RUN_EXITED,
+			.exited = { .verdict = cases[i].verdict,
+				    .exit_code = cases[i].exit_code,
+				    .signal = cases[i].exit_code < 0 ? SIGKILL
+								     : 0,
+				    .cpu_us = 1500000,
+				    .limits_hit = LIMIT_HIT_OUTPUT },
+			.output_bytes = 77,
+		};
+		json_t *json auto_json = put(&result);
+		const json_t *hits = json_object_get(json, "limits_hit");
+
+		assert_string_equal(text_of(json, "verdict"), cases[i].name);
+		assert_string_equal(text_of(json, "message"), cases[i].message);
+		assert_int_equal(json_integer_value(
+					 json_object_get(json, "output_bytes")),
+				 77);
+		assert_string_equal(json_string_value(json_array_get(hits, 0)),
+				    "output");
+	}
+}
+
 static void a_lost_program_has_neither(void **state)
 {
 	struct run_result result = { .outcome = RUN_LOST };
@@ -140,6 +189,7 @@ int main(void)
 		cmocka_unit_test(an_exit_has_a_code_and_no_signal),
 		cmocka_unit_test(a_signal_has_a_name_and_no_code),
 		cmocka_unit_test(a_program_that_is_not_there_is_127),
+		cmocka_unit_test(every_ending_has_a_name_and_a_text),
 		cmocka_unit_test(a_lost_program_has_neither),
 		cmocka_unit_test(signals_are_known_by_name),
 	};
