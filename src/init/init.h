@@ -59,6 +59,7 @@ struct exec {
 	bool output_kill;     /* too much output ends it */
 	uint64_t settle_next_us, settle_end_us;
 	uint32_t settle_looks, settle_pids; /* to take yet; seen at most */
+	bool settle_ending;                 /* all were killed */
 	bool asked_to_end;  /* by SIGTERM: what it leaves behind, too */
 	uint64_t oom_kills; /* counter at the start */
 	struct output output;

@@ -33,6 +33,10 @@
 #define SETTLE_LOOKS 5
 #define SETTLE_MAX_US 500000
 
+/* Those that were killed need a moment, too; somebody waits for our word. */
+#define ENDING_US 1000
+#define ENDING_MAX_US 150000
+
 /* The file's text with a NUL; empty when it can't be read. */
 static void read_text(int fd, char *buf, size_t size)
 {
@@ -185,16 +189,31 @@ static void finish(struct init *init, struct exec *exec)
 								: EXEC_UNSENT;
 }
 
+/* Nobody hears of the end of an exec before it is one, if it can be. */
+static bool is_ending(struct exec *exec, uint64_t now)
+{
+	if (!exec->settle_ending) {
+		exec->settle_ending = true;
+		exec->settle_end_us = now + ENDING_MAX_US;
+		exec_kill_tree(exec);
+	}
+	exec->settle_next_us = now + ENDING_US;
+	return now < exec->settle_end_us;
+}
+
 /* Return: is it still to be seen what becomes of those that it left? */
-static bool is_growing(const struct init *init, struct exec *exec, uint64_t now)
+static bool is_settling(const struct init *init, struct exec *exec,
+			uint64_t now)
 {
 	uint32_t pids =
 		(uint32_t)read_pids_file(init, exec, "pids.current", "");
 	bool first = exec->settle_end_us == 0;
 
-	if (pids == 0 || exec->our_kill || exec->asked_to_end ||
-	    read_pids_file(init, exec, "pids.events", "max") > 0)
+	if (pids == 0)
 		return false;
+	if (exec->our_kill || exec->asked_to_end ||
+	    read_pids_file(init, exec, "pids.events", "max") > 0)
+		return is_ending(exec, now);
 	if (first)
 		exec->settle_end_us = now + SETTLE_MAX_US;
 	if (first || pids > exec->settle_pids) {
@@ -209,7 +228,7 @@ static bool is_growing(const struct init *init, struct exec *exec, uint64_t now)
 
 void reap_settle(struct init *init, struct exec *exec, uint64_t now)
 {
-	if (!is_growing(init, exec, now))
+	if (!is_settling(init, exec, now))
 		finish(init, exec);
 }
 
@@ -225,6 +244,7 @@ static void end_main(struct exec *exec, int status)
 	result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	exec->deadline_us = exec->cpu_next_us = 0;
 	exec->settle_next_us = exec->settle_end_us = 0; /* at once */
+	exec->settle_ending = false;
 	exec->state = EXEC_SETTLING;
 }
 

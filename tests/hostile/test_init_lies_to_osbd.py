@@ -80,7 +80,9 @@ LIES = [
     ["failed,stage=4294967295"],
     ["failed,sys=-1"],
     *[["started", f"exited,{change}"] for change in (
-        "verdict=0", "verdict=1", "verdict=7", f"verdict={U32}",
+        "verdict=0", "verdict=1", "verdict=9", "verdict=12",
+        "verdict=10", "verdict=11", # of who exits with 0
+        f"verdict={U32}",
         "exit_code=-1", "exit_code=-2", "exit_code=256", "exit_code=99999",
         "signal=9", "signal=-1", "signal=65,exit_code=-1", f"signal={U32}",
         "verdict=5", "verdict=4", "verdict=6,signal=9,exit_code=-1",

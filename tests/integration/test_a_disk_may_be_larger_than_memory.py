@@ -46,7 +46,7 @@ def test_the_verdict_names_the_disk_and_no_memory(daemon):
         "bs=1M",
     )  # fmt: skip
     report = done.json()
-    assert report["verdict"] == "exited" and report["exit_code"] == 1, report
+    assert report["verdict"] == "disk_full" and report["exit_code"] == 1, report
     assert "disk" in report["limits_hit"], report
     assert "memory" not in report["limits_hit"], report
 

@@ -13,7 +13,7 @@ import procs
 VERDICT_KEYS = {
     "type", "verdict", "exit_code", "signal", "wall_ms", "cpu_ms",
     "peak_memory_bytes", "peak_pids", "truncated", "left_running",
-    "limits_hit", "message",
+    "limits_hit", "message", "output_bytes",
 }  # fmt: skip
 
 

@@ -90,9 +90,8 @@ class Http:
         for key in set(outcome) - {"exit_code", "signal", "message"}:
             assert status[key] == outcome[key], key
         assert status.get("signal") == outcome["signal"]
-        assert status["exit_code"] == (
-            -1 if outcome["exit_code"] is None else outcome["exit_code"]
-        )
+        by_itself = outcome["verdict"] in ("exited", "pids_limit", "disk_full")
+        assert status["exit_code"] == (outcome["exit_code"] if by_itself else -1)
         return outcome
 
 
