@@ -27,7 +27,7 @@ help:
 	@echo 'make blackbox build, then the black-box tests only (as root)'
 	@echo 'make test-vm  try it on an older kernel with cgroup v2 only, in qemu'
 	@echo 'make bench    measure, as JSON lines (as root)'
-	@echo 'make check    format, layers, sizes, style, clang-tidy'
+	@echo 'make check    format, layers, sizes, style, syscalls, clang-tidy'
 	@echo 'make asan     the tests again with ASan and UBSan (as root)'
 	@echo 'make fuzz     the fuzz targets, $$FUZZ_SECONDS (60) each'
 	@echo 'make soak     kills and churn for hours, then make fuzz, 1,200 s each'
