@@ -36,6 +36,8 @@
 /* For init itself and the kernel's own data about the sandbox. */
 #define INIT_MEMORY_BYTES (16ull << 20)
 #define CPU_PERIOD_US 100000u
+/* On v1 beside the memory limit, on v2 within: an eighth of it more. */
+#define SOCKET_MEMORY_SHARE 8
 
 static struct plan_op *add(struct plan *plan, enum plan_kind kind,
 			   enum plan_hierarchy hierarchy, const char *dir)
@@ -99,6 +101,13 @@ static void limit_hybrid(struct plan *plan, const struct limits *limits)
 	/* Memory and swap together: no swap. */
 	add_limit(plan, PLAN_MEMORY, "", "memory.memsw.limit_in_bytes",
 		  limits->memory_bytes)
+		->optional = true;
+	/*
+	 * What TCP and UDP keep for their sockets v1 counts apart, if told to:
+	 * else a sandbox could take all that the host has for its own.
+	 */
+	add_limit(plan, PLAN_MEMORY, "", "memory.kmem.tcp.limit_in_bytes",
+		  limits->memory_bytes / SOCKET_MEMORY_SHARE)
 		->optional = true;
 	add_limit(plan, PLAN_PIDS, "", "pids.max", limits->pids + 1 /* init */);
 	add_limit(plan, PLAN_CPU, "", "cpu.cfs_quota_us", quota_of(limits));

@@ -276,20 +276,33 @@ int cgroup_remove(int parent_fd, const char *name)
 	return remove_tree(parent_fd, name, DEPTH_MAX);
 }
 
+/* Return: 0, 1 when it is more, or -errno. */
+static int is_more(const struct cgroup_block *cgroup, const char *name,
+		   const char *file, uint64_t bytes)
+{
+	char path[64], text[32];
+	int r;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", name, file);
+	r = file_read_at(cgroup->fd[PLAN_MEMORY], path, text, sizeof(text));
+	return r < 0 ? r : file_number(text) > bytes;
+}
+
 /*
  * To remove one makes the kernel walk all file systems of the host while all
  * else about cgroups has to wait. But what it still holds of files that others
- * use, too, would be counted as the next one's.
+ * use, too, would be counted as the next one's; and below what it holds for
+ * sockets it can't be limited.
  */
 bool cgroup_can_stay(const struct cgroup_block *cgroup, const char *name)
 {
-	char path[48], text[32];
+	int r;
 
-	(void)snprintf(path, sizeof(path), "%s/memory.usage_in_bytes", name);
-	return cgroup->fd[PLAN_MEMORY] >= 0 &&
-	       file_read_at(cgroup->fd[PLAN_MEMORY], path, text,
-			    sizeof(text)) == 0 &&
-	       file_number(text) <= LEFTOVER_MAX_BYTES;
+	if (cgroup->fd[PLAN_MEMORY] < 0 ||
+	    is_more(cgroup, name, "memory.usage_in_bytes", LEFTOVER_MAX_BYTES))
+		return false;
+	r = is_more(cgroup, name, "memory.kmem.tcp.usage_in_bytes", 0);
+	return r == 0 || r == -ENOENT; /* this kernel doesn't count them */
 }
 
 int cgroup_unlimit(const struct cgroup_block *cgroup, const char *name)

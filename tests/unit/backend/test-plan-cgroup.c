@@ -196,6 +196,8 @@ static void limits_reach_their_files(void **state)
 	(void)state;
 	make_plan(false);
 	assert_int_equal(limit("", "memory.limit_in_bytes"), payload);
+	assert_int_equal(limit("", "memory.kmem.tcp.limit_in_bytes"),
+			 payload / 8);
 	assert_int_equal(limit("", "pids.max"), 34); /* with init */
 	assert_int_equal(limit("", "cpu.cfs_quota_us"), 150000);
 	make_plan(true);
