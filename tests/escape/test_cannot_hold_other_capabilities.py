@@ -74,3 +74,31 @@ def test_a_setuid_program_gains_nothing(daemon):
     assert control.worked, control
     got = attack.inside(daemon, SETUID, ["/workspace"])
     assert got.refused, got
+
+
+# A file capability, which root inside may set, for CAP_SETUID, effective; the
+# program says which uid it can become.
+FILE_CAPABILITY = """
+import shutil
+path = sys.argv[1] + "/osb-test-python"
+shutil.copy(os.path.realpath(sys.executable), path)
+os.chmod(path, 0o755)
+attempt(os.setxattr, path, "security.capability",
+        struct.pack("<IIIII", 0x02000001, 1 << 7, 0, 0, 0))
+done = subprocess.run(
+    [path, "-c", "import os; os.setuid(0); print(os.getuid())"],
+    capture_output=True, text=True, user=1000, group=1000, extra_groups=[])
+if done.stdout.strip() == "0":
+    worked()
+refused("ran without: " + done.stderr[-100:])
+"""
+
+
+def test_a_file_capability_gains_nothing(daemon):
+    prepare = "check(libc.mount(b'none', b'/mnt', b'tmpfs', 0, None), 'mount')\n"
+    control = attack.outside(
+        prepare + FILE_CAPABILITY, ["/mnt"], unshare=["--mount"]
+    )
+    assert control.worked, control
+    got = attack.inside(daemon, FILE_CAPABILITY, ["/workspace"])
+    assert got.refused and "ran without" in got.text, got
