@@ -81,11 +81,15 @@ static int become(uint32_t uid, uint32_t gid)
 int confine_exec(const struct confine *confine)
 {
 	const struct rlimit nofile = { confine->nofile, confine->nofile };
-	const struct rlimit none = { 0, 0 };
+	/*
+	 * Of 1 no core dump comes to be, and no program of the host's is
+	 * started to take one: where core_pattern is a pipe, 0 doesn't count.
+	 */
+	const struct rlimit no_core = { 1, 1 };
 
 	(void)umask(022); /* can't fail */
 	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &nofile, NULL) < 0 ||
-	    syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL) < 0)
+	    syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, NULL) < 0)
 		return -errno;
 	if (confine->ruleset_fd >= 0 &&
 	    syscall(SYS_landlock_restrict_self, confine->ruleset_fd, 0) < 0)

@@ -62,6 +62,16 @@ def test_open_files_are_limited(daemon):
     assert done.out.split() == ["1024", "1024", "0"]
 
 
+def test_nothing_dumps_core(daemon):
+    """1, not 0, which a core_pattern that is a pipe overlooks."""
+    done = daemon.python(
+        "import resource; print(*resource.getrlimit(resource.RLIMIT_CORE))"
+    )
+    assert done.out == "1 1\n", done
+    done = daemon.sh("sh -c 'kill -SEGV $$' 2>&1; ls -A")
+    assert "core" not in done.out, done
+
+
 def test_nothing_can_be_raised_again(daemon):
     script = (
         "import resource\n"
