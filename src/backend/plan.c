@@ -117,7 +117,7 @@ int plan_check_spec(const struct broker_create *in_spec, struct err *err)
 	    strcmp(in_spec->image, "host") != 0)
 		return err_set(err, ERR_INVALID, 0,
 			       "image: the only one here is 'host'");
-	if ((in_spec->flags & ~(uint32_t)CREATE_KEEP) ||
+	if ((in_spec->flags & ~(uint32_t)CREATE_FLAGS_ALL) ||
 	    in_spec->life_ms > LIFE_MAX_MS ||
 	    in_spec->num_volumes > VOLUMES_MAX)
 		return err_set(err, ERR_INVALID, 0, "spec: unknown flags");

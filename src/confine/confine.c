@@ -46,9 +46,9 @@ int confine_bound(void)
 	return caps_bound(CAPS_INSIDE);
 }
 
-int confine_init(bool has_writable_volume)
+int confine_init(unsigned int walls)
 {
-	const uint64_t keep = has_writable_volume
+	const uint64_t keep = walls & CONFINE_NO_SET_ID
 				      ? CAPS_INSIDE & ~CAPS_BIT(CAP_SETFCAP)
 				      : CAPS_INSIDE;
 	int r;
@@ -64,7 +64,7 @@ int confine_init(bool has_writable_volume)
 		return r;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	return seccomp_load_exec(has_writable_volume);
+	return seccomp_load_exec(walls);
 }
 
 /* Raw calls: glibc's broadcast to threads, which a vfork child must not. */

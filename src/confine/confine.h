@@ -22,6 +22,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Those that not every sandbox has. */
+enum confine_wall {
+	CONFINE_NO_SET_ID = 1 << 0, /* no set-user-ID or set-group-ID bit may be
+				       set, nor a file capability */
+	CONFINE_FEWER_CALLS = 1 << 1, /* none of strict.syscalls */
+};
+
 enum confine_ruleset {
 	CONFINE_ROOT, /* may write wherever file modes allow */
 	CONFINE_USER, /* may write in the usual places only */
@@ -49,12 +56,22 @@ int confine_bound(void);
  *
  * Needs the full capabilities of a fresh user namespace; leaves just the ones
  * listed in confine.c.
- * @has_writable_volume: then no set-user-ID or set-group-ID bit may be set,
- *     nor a file capability
+ * @walls: enum confine_wall
  *
  * Return: 0 or -errno.
  */
-int confine_init(bool has_writable_volume);
+int confine_init(unsigned int walls);
+
+/**
+ * confine_writable() - nothing runs from where programs can write
+ *
+ * The usual places become mounts of their own, noexec. Before volumes are put
+ * into them, which would be covered. Return: 0 or -errno.
+ */
+int confine_writable(void);
+
+/** confine_root_read_only() - but for those; after volumes have their places */
+int confine_root_read_only(void);
 
 /**
  * confine_ruleset_open() - a Landlock ruleset for this mount namespace
@@ -119,9 +136,9 @@ int confine_netns(int proc_fd);
 int confine_proc(const char *empty_dir);
 
 /* The stages, for those who need just one; see the files named. */
-int caps_keep(uint64_t keep);                    /* caps.c */
-int caps_bound(uint64_t keep);                   /* caps.c */
-int seccomp_load_exec(bool has_writable_volume); /* seccomp.c */
+int caps_keep(uint64_t keep);              /* caps.c */
+int caps_bound(uint64_t keep);             /* caps.c */
+int seccomp_load_exec(unsigned int walls); /* seccomp.c */
 
 /**
  * seccomp_load() - a process's own filter, generated from its #syscalls notes

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * root - a root directory with nothing in it
+ * root - a root directory with nothing in it, or with less to do in it
  *
- * See pivot_root(2).
+ * See pivot_root(2), mount_setattr(2).
  *
  * #syscalls  mount pivot_root umount2 mkdirat fchdir chdir
  */
@@ -51,4 +51,34 @@ int confine_empty_root(const char *extra_dir)
 	    umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return -errno;
 	return 0;
+}
+
+int confine_writable(void)
+{
+	/* Where landlock.c lets an ordinary user write. */
+	static const char *const places[] = {
+		"/workspace", "/tmp", "/var/tmp", "/home", "/dev/shm",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		int mount_fd auto_fd = -1;
+		int r = mnt_clone(AT_FDCWD, places[i], &mount_fd);
+
+		if (r == -ENOENT)
+			continue; /* nor can it be made in a read-only root */
+		if (r == 0)
+			r = mnt_set(mount_fd, MOUNT_ATTR_NOEXEC, -1);
+		if (r == 0)
+			r = mnt_attach(mount_fd, AT_FDCWD, places[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int confine_root_read_only(void)
+{
+	int root_fd auto_fd = open("/", O_PATH | O_CLOEXEC);
+
+	return root_fd < 0 ? -errno : mnt_set(root_fd, MOUNT_ATTR_RDONLY, -1);
 }

@@ -23,6 +23,10 @@ static struct sock_filter volume_filter[] = {
 #include "volume_filter.h"
 };
 
+static struct sock_filter strict_filter[] = {
+#include "strict_filter.h"
+};
+
 static int load(struct sock_filter *filter, size_t len, unsigned int flags)
 {
 	const struct sock_fprog program = {
@@ -49,11 +53,13 @@ int seccomp_load_all_threads(struct sock_filter *filter, size_t len)
 	return load(filter, len, SECCOMP_FILTER_FLAG_TSYNC);
 }
 
-int seccomp_load_exec(bool has_writable_volume)
+int seccomp_load_exec(unsigned int walls)
 {
 	int r = 0;
 
-	if (has_writable_volume)
+	if (walls & CONFINE_NO_SET_ID)
 		r = seccomp_load(volume_filter, ARRAY_SIZE(volume_filter));
+	if (r == 0 && walls & CONFINE_FEWER_CALLS)
+		r = seccomp_load(strict_filter, ARRAY_SIZE(strict_filter));
 	return r < 0 ? r : seccomp_load(exec_filter, ARRAY_SIZE(exec_filter));
 }

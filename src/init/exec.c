@@ -342,6 +342,10 @@ static int prepare(struct init *init, size_t len, int *fds,
 		return r;
 	if (exec_find(init, start->req.head->exec_id))
 		return -EEXIST;
+	if (init->no_root && (!start->req.head->uid || !start->req.head->gid)) {
+		start->stage = INIT_STAGE_CREDS;
+		return -EPERM;
+	}
 	start->memory_tasks_fd = init->memory_tasks_fd;
 	start->files_fd = init->files_fd;
 	start->confine.uid = start->req.head->uid;

@@ -230,6 +230,7 @@ static void keep_settings(struct init *init, const struct setup *setup)
 {
 	init->exec_pids = pids_of_exec(setup->pids);
 	init->nofile = setup->nofile;
+	init->no_root = setup->flags & CREATE_STRICT;
 	if (setup->life_ms)
 		init->life_us = now_us() + setup->life_ms * 1000;
 	for (uint32_t i = 0; i < setup->num_binds; i++) {
@@ -242,24 +243,41 @@ static void keep_settings(struct init *init, const struct setup *setup)
 static int attach_binds(const struct setup *setup, const struct fdset *fds)
 {
 	for (uint32_t i = 0; i < setup->num_binds; i++) {
-		int r = attach_bind(fds->fd[SETUP_NUM_FDS + i], setup->bind[i]);
+		int mount_fd = fds->fd[SETUP_NUM_FDS + i];
+		int r = 0;
 
+		if (setup->flags & CREATE_STRICT && setup->writable & (1u << i))
+			r = mnt_set(mount_fd, MOUNT_ATTR_NOEXEC, -1);
+		if (r == 0)
+			r = attach_bind(mount_fd, setup->bind[i]);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int close_walls(const struct init *init, const char **ret_where)
+static int close_walls(const struct init *init, const struct setup *setup,
+		       const char **ret_where)
 {
+	unsigned int walls = 0;
 	int r;
 
 	*ret_where = "mask /proc";
 	r = confine_proc("/sys/kernel");
 	if (r < 0)
 		return r;
+	if (setup->flags & CREATE_STRICT) {
+		*ret_where = "make its root read-only";
+		r = confine_root_read_only();
+		if (r < 0)
+			return r;
+	}
 	*ret_where = "confine init";
-	return confine_init(init->num_writable > 0);
+	if (init->num_writable > 0)
+		walls |= CONFINE_NO_SET_ID;
+	if (setup->flags & CREATE_STRICT)
+		walls |= CONFINE_FEWER_CALLS;
+	return confine_init(walls);
 }
 
 /*
@@ -300,7 +318,7 @@ int setup_run(struct init *init, int sock_fd, const char **ret_where)
 	if (r < 0)
 		return r;
 	*ret_where = "hide";
-	r = hide(setup.keep);
+	r = hide(setup.flags & CREATE_KEEP);
 	if (r < 0)
 		return r;
 	*ret_where = "join its cgroups";
@@ -315,6 +333,12 @@ int setup_run(struct init *init, int sock_fd, const char **ret_where)
 	r = null_stdio();
 	if (r < 0)
 		return r;
+	if (setup.flags & CREATE_STRICT) {
+		*ret_where = "let nothing run from where it can write";
+		r = confine_writable();
+		if (r < 0)
+			return r;
+	}
 	*ret_where = "mount its volumes";
 	r = attach_binds(&setup, &fds);
 	if (r < 0)
@@ -325,5 +349,5 @@ int setup_run(struct init *init, int sock_fd, const char **ret_where)
 		return -errno;
 	keep_fds(init, &fds);
 	keep_settings(init, &setup);
-	return close_walls(init, ret_where);
+	return close_walls(init, &setup, ret_where);
 }

@@ -82,8 +82,13 @@ struct broker_volume {
 };
 
 enum create_flag {
-	CREATE_KEEP = 1 << 0, /* it outlives broker and osbd */
+	CREATE_KEEP = 1 << 0,   /* it outlives broker and osbd */
+	CREATE_STRICT = 1 << 1, /* no program in it is root's, is run from
+				   where it can write, or makes a system call
+				   of confine/strict.syscalls */
 };
+
+#define CREATE_FLAGS_ALL (CREATE_KEEP | CREATE_STRICT)
 
 struct broker_create {
 	uint32_t op;

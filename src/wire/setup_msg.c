@@ -23,6 +23,7 @@ int setup_check(const struct setup *in_setup, size_t len, unsigned int num_fds)
 	if (len < SETUP_BYTES(0) || in_setup->num_binds > SETUP_BINDS_MAX ||
 	    len != SETUP_BYTES(in_setup->num_binds) ||
 	    in_setup->fds >> SETUP_NUM_FDS ||
+	    (in_setup->flags & ~(uint32_t)CREATE_FLAGS_ALL) ||
 	    num_fds != (unsigned int)__builtin_popcount(in_setup->fds) +
 			       in_setup->num_binds ||
 	    in_setup->pids == 0 || in_setup->life_ms > LIFE_MAX_MS ||

@@ -76,7 +76,7 @@ struct setup {
 	uint32_t fds; /* bit i: enum setup_fd i has come */
 	uint32_t num_binds;
 	uint32_t writable; /* bit i: bind i may be written to */
-	uint32_t keep;     /* it outlives the broker */
+	uint32_t flags;    /* enum create_flag */
 	uint64_t life_ms;  /* it ends by itself then; 0: never */
 	char bind[SETUP_BINDS_MAX][VOLUME_PATH_MAX + 1]; /* absolute targets */
 };

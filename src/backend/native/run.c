@@ -418,7 +418,7 @@ static int run_setup(struct run *run, const struct plan_op *op, struct err *err)
 	(void)snprintf(setup->hostname, sizeof(setup->hostname), "sandbox");
 	setup->pids = run->spec->limits.pids;
 	setup->nofile = run->spec->limits.nofile;
-	setup->keep = run->spec->flags & CREATE_KEEP;
+	setup->flags = run->spec->flags;
 	setup->life_ms = run->spec->life_ms;
 	r = fdpass_send(run->init_fd, setup, SETUP_BYTES(setup->num_binds), fds,
 			num);
