@@ -339,7 +339,8 @@ int broker_create(struct broker_link *link, const char *id, const char *domain,
 		.tag = ++link->last_tag,
 		.limits = spec->limits,
 		.life_ms = life_ms,
-		.flags = spec->ephemeral ? 0 : CREATE_KEEP,
+		.flags = (spec->ephemeral ? 0 : CREATE_KEEP) |
+			 (spec->strict ? CREATE_STRICT : 0),
 		.num_volumes = spec->num_volumes,
 	};
 

@@ -9,6 +9,7 @@
 #include "base/ranges.h"
 #include "base/units.h"
 #include "sandbox/limit.h"
+#include "wire/init_msg.h"
 
 static const char *const policy_names[] = {
 	[OUTPUT_TRUNCATE] = "truncate",
@@ -19,6 +20,8 @@ _Static_assert(ARRAY_SIZE(policy_names) == OUTPUT_NUM_POLICIES,
 	       "every policy has a name");
 
 static const struct limit_rule rules[] = {
+	{ "wall", LIMIT_TIME, 1, INIT_WALL_MAX_MS,
+	  offsetof(struct exec_limits, wall_ms) },
 	{ "cpuTime", LIMIT_TIME, 1, UNITS_TIME_MAX_MS,
 	  offsetof(struct exec_limits, cpu_ms) },
 	{ "output", LIMIT_SIZE, 1, LIMITS_MAX_BYTES,

@@ -20,6 +20,7 @@ enum output_policy {
 #define OUTPUT_POLICIES "truncate, kill or back-pressure"
 
 struct exec_limits {
+	uint64_t wall_ms;       /* 0: any; who starts one may name another */
 	uint64_t cpu_ms;        /* of all its processes; 0: any */
 	uint64_t output_max;    /* bytes, of both streams; 0: any */
 	uint32_t output_policy; /* enum output_policy */

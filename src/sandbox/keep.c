@@ -29,6 +29,9 @@ void keep_record(const struct sandbox *sandbox,
 		.expires_us = sandbox->expires_us,
 		.limits = spec->limits,
 		.guarantee_bytes = spec->guarantee_bytes,
+		.flags = (spec->strict ? STORE_STRICT : 0) |
+			 (spec->contest ? STORE_CONTEST : 0),
+		.exec_wall_ms = spec->exec.wall_ms,
 		.exec_cpu_ms = spec->exec.cpu_ms,
 		.exec_output_max = spec->exec.output_max,
 		.exec_output_policy = spec->exec.output_policy,
@@ -39,6 +42,7 @@ void keep_record(const struct sandbox *sandbox,
 	memcpy(ret_record->id, sandbox->id, sizeof(sandbox->id));
 	memcpy(ret_record->domain, sandbox->domain, sizeof(sandbox->domain));
 	memcpy(ret_record->image, spec->image, sizeof(spec->image));
+	memcpy(ret_record->profile, spec->profile, sizeof(spec->profile));
 	memcpy(ret_record->message, sandbox->message, sizeof(sandbox->message));
 }
 
@@ -84,7 +88,11 @@ int keep_restore(struct sandbox *sandbox, const struct store_sandbox *in_record,
 	memcpy(spec->image, in_record->image, sizeof(spec->image));
 	spec->limits = in_record->limits;
 	spec->guarantee_bytes = in_record->guarantee_bytes;
+	spec->strict = in_record->flags & STORE_STRICT;
+	spec->contest = in_record->flags & STORE_CONTEST;
+	memcpy(spec->profile, in_record->profile, sizeof(spec->profile));
 	spec->exec = (struct exec_limits){
+		.wall_ms = in_record->exec_wall_ms,
 		.cpu_ms = in_record->exec_cpu_ms,
 		.output_max = in_record->exec_output_max,
 		.output_policy = in_record->exec_output_policy,

@@ -131,6 +131,7 @@ static struct pool_template *find(struct pools *pools, const char *domain,
 
 		if (t->used && strcmp(t->domain, domain) == 0 &&
 		    strcmp(t->image, spec->image) == 0 &&
+		    t->strict == spec->strict &&
 		    same_limits(&t->limits, &limits))
 			return t;
 	}
@@ -173,6 +174,7 @@ static struct pool_template *learn(struct pools *pools, const char *domain,
 		memcpy(t->domain, domain, strnlen(domain, DOMAIN_NAME_MAX));
 		memcpy(t->image, spec->image, sizeof(t->image));
 		t->limits = template_limits(spec);
+		t->strict = spec->strict;
 		return t;
 	}
 	return NULL;
@@ -351,6 +353,7 @@ static void make(struct pools *pools, struct pool_template *t)
 	spec_init(&spec);
 	memcpy(spec.image, t->image, sizeof(spec.image));
 	spec.limits = t->limits;
+	spec.strict = t->strict;
 	spec.ephemeral = true;
 	if (broker_create(pools->broker, pooled->id, t->domain, &spec, 0,
 			  on_made, pooled) == 0) {

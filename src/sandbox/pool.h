@@ -5,7 +5,7 @@
  * pool - sandboxes made ahead, for whoever asks next
  *
  * What can't be changed any more decides whether one fits: its domain, image,
- * disk, inodes, shm, pids, open files and the number of processors it shows:
+ * walls, disk, inodes, shm, pids, open files and the number of processors it shows:
  * a template. Memory and share of cpu are set when it is taken. A template is
  * learnt from a create that it would have served, so there is nothing to
  * describe beforehand; how many are kept ready follows how many were taken in
@@ -47,8 +47,9 @@ struct pool_template {
 	char domain[DOMAIN_NAME_MAX + 1];
 	char image[IMAGE_NAME_MAX + 1];
 	struct limits limits; /* memory: as much as there can be */
-	unsigned int target;  /* to be ready */
-	unsigned int num;     /* ready, or being made */
+	bool strict;
+	unsigned int target; /* to be ready */
+	unsigned int num;    /* ready, or being made */
 	struct pooled *ready;
 	uint64_t second;                   /* that taken[0] is about */
 	unsigned int taken[POOL_WINDOW_S]; /* a second each, the last first */

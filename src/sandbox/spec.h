@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "sandbox/exec_limits.h"
+#include "sandbox/profile.h"
 #include "sandbox/strv.h"
 #include "wire/broker_msg.h"
 #include "wire/limits.h"
@@ -34,13 +35,16 @@ struct spec {
 	uint64_t guarantee_bytes; /* of the memory, what it can count on: only
 				     weighed here, so no limit of the kernel */
 	struct exec_limits exec;  /* of each exec that names none; no pids */
-	bool has_disk;            /* named by the client */
-	bool has_shm;             /* the same */
-	bool has_guarantee;       /* the same */
-	uint64_t timeout_s;       /* 0: lives until destroyed */
-	bool ephemeral;           /* ends with who asked for it, or with osbd */
-	struct strv env;          /* KEY=VALUE */
-	struct strv metadata;     /* key, value, key, value ... */
+	char profile[PROFILE_NAME_MAX + 1]; /* that it was made by; or empty */
+	bool strict;                        /* CREATE_STRICT of broker_msg.h */
+	bool contest;         /* verdicts have a contest's word, too */
+	bool has_disk;        /* named by the client */
+	bool has_shm;         /* the same */
+	bool has_guarantee;   /* the same */
+	uint64_t timeout_s;   /* 0: lives until destroyed */
+	bool ephemeral;       /* ends with who asked for it, or with osbd */
+	struct strv env;      /* KEY=VALUE */
+	struct strv metadata; /* key, value, key, value ... */
 	struct strv entrypoint;
 	uint32_t num_volumes;
 	struct broker_volume *volumes; /* owned; dropped once created */

@@ -73,6 +73,22 @@ static bool parse_id(const char *text, char end, const char **ret_end,
 	return true;
 }
 
+uint32_t env_default_uid(const struct spec *spec)
+{
+	return spec->strict ? ENV_SANDBOX_UID : 0;
+}
+
+int env_check_user(const struct spec *spec, uint32_t uid, uint32_t gid,
+		   struct err *err)
+{
+	if (!spec->strict || (uid && gid))
+		return 0;
+	return err_set(err, ERR_INVALID, 0,
+		       "user root: the sandbox is strict (profile '%s'), and "
+		       "nobody in it is root",
+		       spec->profile);
+}
+
 int env_user(const char *in_user, uint32_t *ret_uid, uint32_t *ret_gid,
 	     struct err *err)
 {

@@ -34,6 +34,17 @@ int env_init(struct strv *ret_env, const struct spec *spec, uint32_t uid,
 int env_user(const char *in_user, uint32_t *ret_uid, uint32_t *ret_gid,
 	     struct err *err);
 
+/** env_default_uid() - whom programs run as; its group has the same number */
+uint32_t env_default_uid(const struct spec *spec);
+
+/**
+ * env_check_user() - may a program run as that user and group?
+ *
+ * Return: 0, or -EINVAL with @err: not as root where the sandbox is strict.
+ */
+int env_check_user(const struct spec *spec, uint32_t uid, uint32_t gid,
+		   struct err *err);
+
 /**
  * env_path() - expand a leading "~" and $NAME or ${NAME}; make it absolute
  * @ret_path: @size bytes

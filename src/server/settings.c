@@ -28,6 +28,7 @@
 #include "wire/setup_msg.h"
 
 #define SECTION "osbd"
+#define PROFILE_SECTION "profile " /* and its name */
 
 enum kind {
 	KIND_COUNT,
@@ -100,12 +101,14 @@ static const struct {
 	  OUTPUT_TRUNCATE },
 };
 
+#define AGAIN "the same key again, or a blank in front of the line"
 #define ORIGIN_KEY "cors_origin"
 
 struct loading {
 	struct settings settings;
 	bool seen[ARRAY_SIZE(keys)];
-	const char *name; /* of the file */
+	char last_key[INI_MAX_LINE]; /* of a profile, with its name */
+	const char *name;            /* of the file */
 	const char *at, *end;
 	unsigned int line; /* that was read last */
 	int failed;        /* -errno, with err set */
@@ -120,6 +123,7 @@ static uint64_t *field(struct settings *settings, size_t key)
 void settings_init(struct settings *settings)
 {
 	memset(settings, 0, sizeof(*settings));
+	profiles_init(&settings->profiles);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		*field(settings, i) = keys[i].standard;
 }
@@ -232,8 +236,7 @@ static int take_value(struct loading *loading, size_t key, const char *value)
 
 	/* inih takes a line that begins with a blank for more of the last. */
 	if (loading->seen[key])
-		return refuse_line(loading, "the same key again, or a blank in "
-					    "front of the line");
+		return refuse_line(loading, AGAIN);
 	if (parse_value(keys[key].kind, value, &number) < 0 &&
 	    parse_nothing(key, value, &number) < 0)
 		return refuse_value(loading, key, value);
@@ -283,6 +286,23 @@ static int refuse_key(struct loading *loading, const char *key)
 	return refuse_line(loading, text);
 }
 
+static int take_profile(struct loading *loading, const char *section,
+			const char *key, const char *value)
+{
+	struct err err = ERR_NULL;
+	char this_key[INI_MAX_LINE];
+
+	(void)snprintf(this_key, sizeof(this_key), "%s %s", section, key);
+	if (strcmp(this_key, loading->last_key) == 0)
+		return refuse_line(loading, AGAIN);
+	memcpy(loading->last_key, this_key, sizeof(this_key));
+	if (profiles_set(&loading->settings.profiles,
+			 section + strlen(PROFILE_SECTION), key, value,
+			 &err) < 0)
+		return refuse_line(loading, err.msg);
+	return 0;
+}
+
 /* inih's callback: 1 goes on, 0 is an error. */
 static int on_key(void *user, const char *section, const char *name,
 		  const char *value)
@@ -290,10 +310,14 @@ static int on_key(void *user, const char *section, const char *name,
 	struct loading *loading = user;
 	size_t key = 0;
 
+	if (strncmp(section, PROFILE_SECTION, strlen(PROFILE_SECTION)) == 0) {
+		loading->failed = take_profile(loading, section, name, value);
+		return loading->failed == 0;
+	}
 	if (strcmp(section, SECTION) != 0) {
 		loading->failed =
-			refuse_line(loading,
-				    "a key stands in section [" SECTION "]");
+			refuse_line(loading, "a key stands in section [" SECTION
+					     "] or [" PROFILE_SECTION "NAME]");
 		return 0;
 	}
 	if (strcmp(name, ORIGIN_KEY) == 0) {

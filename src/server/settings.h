@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sandbox/profile.h"
+
 struct account_limits;
 struct err;
 struct exec_limits;
@@ -54,6 +56,7 @@ struct settings {
 	uint64_t cpu_time_ms;
 	uint64_t output_max;    /* bytes */
 	uint64_t output_policy; /* enum output_policy */
+	struct profiles profiles;
 	uint64_t num_origins;
 	/* "https://app.example.com": whose pages may use us */
 	char origin[SETTINGS_ORIGINS_MAX][SETTINGS_ORIGIN_MAX + 1];

@@ -21,8 +21,8 @@
 	"id, domain, image, message, state, ephemeral, created_us," \
 	" changed_us, expires_us, memory_bytes, disk_bytes,"        \
 	" shm_bytes, inodes, cpu_milli, pids, nofile,"              \
-	" guarantee_bytes, exec_cpu_ms, exec_output_max,"           \
-	" exec_output_policy, env, metadata, entrypoint"
+	" guarantee_bytes, profile, flags, exec_wall_ms,"           \
+	" exec_cpu_ms, exec_output_max, exec_output_policy, env, metadata, entrypoint"
 #define EXEC_COLUMNS                                                \
 	"id, sandbox_id, command, number, uid, background, merged," \
 	" truncated, started_us, finished_us, verdict, exit_code,"  \
@@ -41,7 +41,7 @@ const char *const record_stmts[STMT_NUM] = {
 	/* Not REPLACE, which would delete the row, and its execs with it. */
 	[STMT_PUT_SANDBOX] =
 		"INSERT INTO sandboxes (" SANDBOX_COLUMNS ") VALUES"
-		" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 		" ON CONFLICT (id) DO UPDATE SET (" SANDBOX_COLUMNS ") ="
 		" (excluded.id, excluded.domain, excluded.image,"
 		"  excluded.message, excluded.state, excluded.ephemeral,"
@@ -49,7 +49,9 @@ const char *const record_stmts[STMT_NUM] = {
 		"  excluded.expires_us, excluded.memory_bytes,"
 		"  excluded.disk_bytes, excluded.shm_bytes, excluded.inodes,"
 		"  excluded.cpu_milli, excluded.pids, excluded.nofile,"
-		"  excluded.guarantee_bytes, excluded.exec_cpu_ms,"
+		"  excluded.guarantee_bytes, excluded.profile,"
+		"  excluded.flags, excluded.exec_wall_ms,"
+		"  excluded.exec_cpu_ms,"
 		"  excluded.exec_output_max, excluded.exec_output_policy,"
 		"  excluded.env, excluded.metadata,"
 		"  excluded.entrypoint)",
@@ -121,6 +123,9 @@ int store_put_sandbox(struct store *store, const struct store_sandbox *sandbox,
 		from_int(limits->pids),
 		from_int(limits->nofile),
 		from_u64(sandbox->guarantee_bytes),
+		from_text(sandbox->profile),
+		from_int(sandbox->flags),
+		from_u64(sandbox->exec_wall_ms),
 		from_u64(sandbox->exec_cpu_ms),
 		from_u64(sandbox->exec_output_max),
 		from_int(sandbox->exec_output_policy),
@@ -353,6 +358,9 @@ static int pass_sandbox(const struct loading *loading, struct row *row)
 	limits->pids = row_u32(row);
 	limits->nofile = row_u32(row);
 	sandbox.guarantee_bytes = row_u64(row);
+	row_text(row, sandbox.profile, sizeof(sandbox.profile));
+	sandbox.flags = row_u32(row);
+	sandbox.exec_wall_ms = row_u64(row);
 	sandbox.exec_cpu_ms = row_u64(row);
 	sandbox.exec_output_max = row_u64(row);
 	sandbox.exec_output_policy = row_u32(row);

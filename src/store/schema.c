@@ -97,6 +97,10 @@ static const char *const migrations[] = {
 	"  mac BLOB NOT NULL"
 	") STRICT;",
 	/* 2 */
+	"ALTER TABLE sandboxes ADD COLUMN profile TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE sandboxes ADD COLUMN flags INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE sandboxes ADD COLUMN"
+	"  exec_wall_ms INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE sandboxes ADD COLUMN"
 	"  exec_cpu_ms INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE sandboxes ADD COLUMN"

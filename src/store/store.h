@@ -40,6 +40,11 @@ struct store_bytes {
 	size_t len;
 };
 
+enum store_sandbox_flag {
+	STORE_STRICT = 1 << 0,
+	STORE_CONTEST = 1 << 1,
+};
+
 /* Numbers of enums are kept in files: give each a fixed value. */
 struct store_sandbox {
 	char id[SANDBOX_ID_LEN + 1];
@@ -52,8 +57,10 @@ struct store_sandbox {
 	int64_t expires_us; /* 0: never */
 	struct limits limits;
 	uint64_t guarantee_bytes;
+	char profile[32];
+	uint32_t flags; /* enum store_sandbox_flag */
 	/* Of each exec that names none; 0: none. */
-	uint64_t exec_cpu_ms, exec_output_max;
+	uint64_t exec_wall_ms, exec_cpu_ms, exec_output_max;
 	uint32_t exec_output_policy;
 	struct store_bytes env, metadata, entrypoint;
 };

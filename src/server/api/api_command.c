@@ -178,7 +178,8 @@ static int start(struct starting *starting, struct err *err)
 		.cwd = starting->cwd,
 		.uid = starting->uid,
 		.gid = starting->gid,
-		.wall_ms = (uint64_t)starting->timeout_ms,
+		.wall_ms = starting->timeout_ms ? (uint64_t)starting->timeout_ms
+						: starting->limits.wall_ms,
 		.limits = starting->limits,
 		.background = starting->background,
 	};
@@ -195,7 +196,8 @@ static int start(struct starting *starting, struct err *err)
 static int read_user(const json_t *body, struct starting *starting,
 		     struct err *err)
 {
-	int64_t uid = 0;
+	const struct spec *spec = &starting->sandbox->spec;
+	int64_t uid = env_default_uid(spec);
 	int64_t gid = 0;
 	int r_uid = json_get_int(body, "uid", 0, 65535, &uid, err);
 	int r_gid = json_get_int(body, "gid", 0, 65535, &gid, err);
@@ -206,7 +208,7 @@ static int read_user(const json_t *body, struct starting *starting,
 		return err_set(err, ERR_INVALID, 0, "gid: only with uid");
 	starting->uid = (uint32_t)uid;
 	starting->gid = (uint32_t)(r_gid == 0 ? gid : uid);
-	return 0;
+	return env_check_user(spec, starting->uid, starting->gid, err);
 }
 
 static int read_envs(const json_t *body, struct starting *starting,

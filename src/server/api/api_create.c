@@ -257,6 +257,24 @@ static void create(struct request *req, struct spec *spec, bool bound,
 	server_wake(req->server);
 }
 
+static int use_profile(const struct profiles *profiles, const json_t *body,
+		       struct spec *spec, struct err *err)
+{
+	const struct profile *profile;
+	const char *name;
+	int r = create_body_profile(body, &name, err);
+
+	if (r < 0)
+		return r;
+	profile = profiles_find(profiles, name);
+	if (!profile)
+		return err_set(err, ERR_INVALID, 0,
+			       "osb.profile '%.40s': there is none of that "
+			       "name; GET /v1/profiles has all",
+			       name);
+	return profile_apply(profile, spec, err);
+}
+
 void api_sandbox_create(struct request *req)
 {
 	uint8_t digest[IDEM_DIGEST_LEN];
@@ -274,7 +292,9 @@ void api_sandbox_create(struct request *req)
 	}
 	spec_init(&spec);
 	settings_exec_limits(&req->server->settings, &spec.exec);
-	if (create_body_read(body, &spec, &bound, &code, &err) < 0) {
+	if (use_profile(&req->server->settings.profiles, body, &spec, &err) <
+		    0 ||
+	    create_body_read(body, &spec, &bound, &code, &err) < 0) {
 		spec_deinit(&spec);
 		reply_err(req, code, &err);
 		return;

@@ -218,7 +218,8 @@ static int start(struct exec_ws *exec, const struct wish *wish, struct err *err)
 		.cwd = wish->cwd,
 		.uid = wish->uid,
 		.gid = wish->gid,
-		.wall_ms = (uint64_t)wish->timeout_ms,
+		.wall_ms = wish->timeout_ms ? (uint64_t)wish->timeout_ms
+					    : wish->limits.wall_ms,
 		.limits = wish->limits,
 		.has_stdin = wish->has_stdin,
 	};

@@ -85,6 +85,8 @@ static int start_helper(struct request *req, struct sandbox *sandbox,
 		.argv = &argv,
 		.env = &env,
 		.cwd = "/",
+		.uid = env_default_uid(&sandbox->spec),
+		.gid = env_default_uid(&sandbox->spec),
 		.has_stdin = has_stdin,
 		.is_files = true,
 	};
@@ -646,7 +648,8 @@ static int read_download(struct request *req, struct download *download,
 	if (r == 0 && strcmp(verbatim, "true") == 0)
 		return file_spec_path(path, download->path,
 				      sizeof(download->path), err);
-	r = env_init(&env, &download->sandbox->spec, 0, err);
+	r = env_init(&env, &download->sandbox->spec,
+		     env_default_uid(&download->sandbox->spec), err);
 	if (r < 0)
 		return r;
 	return env_path(&env, path, download->path, sizeof(download->path),

@@ -12,6 +12,7 @@
 
 #define VOLUME_NAME_MAX 63
 #define EXTENSION_PREFIX "osb."
+#define PROFILE_EXTENSION EXTENSION_PREFIX "profile"
 
 /* A handler per top-level field; called in this order, present or not. */
 struct field {
@@ -268,7 +269,22 @@ static int read_bind(const char *in_value, bool *ret_bound, struct err *err)
 	return 0;
 }
 
-/* Clients' extensions are opaque, but for ours: osb.bind, and the limits. */
+int create_body_profile(const json_t *body, const char **ret_name,
+			struct err *err)
+{
+	const json_t *extensions;
+	int r = json_get_object(body, "extensions", &extensions, err);
+
+	*ret_name = PROFILE_DEFAULT;
+	if (r == 0)
+		r = json_get_text(extensions, PROFILE_EXTENSION, ret_name, err);
+	return r < 0 ? r : 0;
+}
+
+/*
+ * Clients' extensions are opaque, but for ours: osb.bind, the limits, and
+ * osb.profile, which was read before all others.
+ */
 static int read_extensions(const json_t *body, struct spec *spec,
 			   bool *ret_bound, struct err *err)
 {
@@ -283,7 +299,7 @@ static int read_extensions(const json_t *body, struct spec *spec,
 	json_object_foreach((json_t *)(uintptr_t)object, name, value)
 	{
 		if (strncmp(name, EXTENSION_PREFIX, prefix) != 0 ||
-		    json_is_null(value))
+		    strcmp(name, PROFILE_EXTENSION) == 0 || json_is_null(value))
 			continue;
 		if (!json_is_string(value))
 			return err_set(err, ERR_INVALID, 0,

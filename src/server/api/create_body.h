@@ -13,6 +13,15 @@ struct spec;
 struct strv;
 
 /**
+ * create_body_profile() - the name of the profile that it asks for
+ *
+ * To be read, and used, first: all else comes on top of it.
+ * Return: 0, or -errno with @err.
+ */
+int create_body_profile(const json_t *body, const char **ret_name,
+			struct err *err);
+
+/**
  * create_body_read() - fill an initialised spec
  * @ret_bound: the sandbox is to live no longer than the connection
  * @ret_code: with a failure: the API's error code

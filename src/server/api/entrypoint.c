@@ -58,11 +58,14 @@ void entrypoint_start(struct sandbox *sandbox, void (*fn)(void *ctx), void *ctx)
 	};
 	struct entrypoint *entrypoint = calloc(1, sizeof(*entrypoint));
 	struct strv env auto_clean(strv_deinit) = { 0 };
+	const uint32_t uid = env_default_uid(&sandbox->spec);
 	const struct command_spec spec = {
 		.text = strv_first(&sandbox->spec.entrypoint),
 		.argv = &sandbox->spec.entrypoint,
 		.env = &env,
 		.cwd = ENV_WORKDIR,
+		.uid = uid,
+		.gid = uid,
 		.limits = sandbox->spec.exec,
 		.background = true,
 	};
@@ -76,7 +79,7 @@ void entrypoint_start(struct sandbox *sandbox, void (*fn)(void *ctx), void *ctx)
 	entrypoint->sandbox = sandbox_ref(sandbox);
 	entrypoint->fn = fn;
 	entrypoint->ctx = ctx;
-	if (env_init(&env, &sandbox->spec, 0, &err) < 0 ||
+	if (env_init(&env, &sandbox->spec, uid, &err) < 0 ||
 	    command_start(sandbox, &spec, &ops, entrypoint, &command, &err) < 0)
 		tell(entrypoint, err.msg);
 }

@@ -88,7 +88,7 @@ int file_spec_read(const void *data, size_t len, const struct spec *sandbox,
 		return -EINVAL;
 	if (*path == '\0')
 		return err_set(err, ERR_INVALID, 0, "path is missing");
-	r = env_init(&env, sandbox, 0, err);
+	r = env_init(&env, sandbox, env_default_uid(sandbox), err);
 	if (r == 0 && verbatim) /* ours: names that hold a '$' */
 		r = file_spec_path(path, spec.path, sizeof(spec.path), err);
 	else if (r == 0)

@@ -82,6 +82,8 @@ int wish_read(const json_t *object, const struct spec *spec, struct wish *wish,
 	if (r == 0)
 		r = env_user(user, &wish->uid, &wish->gid, err);
 	if (r == 0)
+		r = env_check_user(spec, wish->uid, wish->gid, err);
+	if (r == 0)
 		r = env_init(&wish->env, spec, wish->uid, err);
 	if (r == 0)
 		r = read_argv(object, wish, err);
