@@ -90,7 +90,8 @@ struct osb_volume {
 };
 
 struct osb_sandbox_spec {
-	const char *image; /* NULL: "host" */
+	const char *image;   /* NULL: "host" */
+	const char *profile; /* NULL: "code"; see osb_profile_list() */
 	struct osb_limits limits;
 	const struct osb_volume *volumes;
 	size_t num_volumes;
@@ -139,6 +140,26 @@ OSB_API int osb_sandbox_renew(struct osb_client *client, const char *id,
 /** osb_sandbox_delete() - end it; nothing of it is left on return */
 OSB_API int osb_sandbox_delete(struct osb_client *client, const char *id,
 			       struct osb_error *err);
+
+/* ---- Profiles ------------------------------------------------------------ */
+
+#define OSB_PROFILE_NAME_MAX 31
+#define OSB_PROFILE_TEXT_MAX 4095
+
+/* A name for limits and walls of a sandbox, see osbd.conf(5). */
+struct osb_profile_info {
+	char name[OSB_PROFILE_NAME_MAX + 1];
+	char description[128];
+	char values[OSB_PROFILE_TEXT_MAX + 1]; /* lines "KEY = VALUE" */
+};
+
+/**
+ * osb_profile_list() - all that the server knows
+ * @ret_infos: an array to be given to free(3); NULL when there is none
+ */
+OSB_API int osb_profile_list(struct osb_client *client,
+			     struct osb_profile_info **ret_infos,
+			     size_t *ret_num, struct osb_error *err);
 
 /* ---- Files --------------------------------------------------------------- */
 
@@ -254,6 +275,7 @@ struct osb_verdict {
 	} left[OSB_LEFT_MAX]; /* processes that outlived it */
 	size_t num_limits_hit;
 	char limits_hit[OSB_LIMITS_HIT_MAX][16];
+	char contest[4]; /* OK RE TLE MLE OLE; "": not asked for, or none */
 	char message[512];
 };
 

@@ -30,6 +30,7 @@ extern const struct command command_kill;
 extern const struct command command_cp;
 extern const struct command command_renew;
 extern const struct command command_rm;
+extern const struct command command_profile;
 extern const struct command command_audit;
 extern const struct command command_serve;
 extern const struct command command_version;

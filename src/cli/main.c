@@ -22,10 +22,10 @@
 #include "cli/message.h"
 
 static const struct command *const commands[] = {
-	&command_run,   &command_exec,  &command_ps,      &command_logs,
-	&command_kill,  &command_cp,    &command_renew,   &command_rm,
-	&command_serve, &command_audit, &command_version, &command_help,
-	NULL,
+	&command_run,     &command_exec,  &command_ps,    &command_logs,
+	&command_kill,    &command_cp,    &command_renew, &command_rm,
+	&command_profile, &command_serve, &command_audit, &command_version,
+	&command_help,    NULL,
 };
 
 const struct command *const *command_list(void)

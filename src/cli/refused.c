@@ -20,7 +20,7 @@ static const struct {
 	{ "inodes", "--inodes" },     { "nofile", "--nofile" },
 	{ "shm", "--shm" },           { "image", "--image" },
 	{ "user", "--user" },         { "cpuTime", "--cpu-time" },
-	{ "output", "--output-max" },
+	{ "output", "--output-max" }, { "osb.profile", "--profile" },
 };
 
 /* Behind "WORD 'VALUE': ", if the message begins so, else NULL. */

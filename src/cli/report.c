@@ -42,6 +42,10 @@ void report_put_ending(struct jsonout *out, const struct osb_verdict *verdict)
 {
 	jsonout_key(out, "verdict");
 	jsonout_string(out, verdict->name);
+	if (verdict->contest[0]) {
+		jsonout_key(out, "contest");
+		jsonout_string(out, verdict->contest);
+	}
 	jsonout_key(out, "exit_code");
 	if (verdict->exit_code >= 0)
 		jsonout_u64(out, (uint64_t)verdict->exit_code);

@@ -42,6 +42,7 @@ static int create(struct osb_client *client, const struct run_options *options,
 {
 	const struct osb_sandbox_spec spec = {
 		.image = options->image,
+		.profile = options->profile,
 		.limits = options->limits,
 		.volumes = options->volumes,
 		.num_volumes = options->num_volumes,

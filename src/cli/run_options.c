@@ -32,6 +32,16 @@ static int set_image(void *target, const char *value)
 	return 0;
 }
 
+static int set_profile(void *target, const char *value)
+{
+	struct run_options *options = target;
+
+	if (*value == '\0')
+		return -EINVAL;
+	options->profile = value;
+	return 0;
+}
+
 static int set_workdir(void *target, const char *value)
 {
 	struct run_options *options = target;
@@ -233,6 +243,9 @@ static int set_copy(void *target, const char *value)
 static const struct option run_option_list[] = {
 	{ "--image", OPTION_CUSTOM, 0, "NAME", "root file system (host)",
 	  "the name of an image, such as host", set_image, 0, 0 },
+	{ "--profile", OPTION_CUSTOM, 0, "NAME",
+	  "limits and walls by name, see osb profile list (code)",
+	  "the name of a profile, such as strict", set_profile, 0, 0 },
 	{ "--memory", OPTION_SIZE, FIELD(limits.memory_bytes), "SIZE",
 	  "memory of all its processes and files (512Mi)", NULL, NULL,
 	  LIMITS_MIN_MEMORY, LIMITS_MAX_BYTES },

@@ -28,6 +28,7 @@ struct run_options {
 	char **env; /* "KEY=VALUE" …, NULL; owned */
 	size_t num_env;
 	const char *image;   /* in argv; NULL: the default */
+	const char *profile; /* in argv; NULL: the default */
 	const char *workdir; /* in argv; NULL: the image's */
 	const char *user;    /* in argv; "sandbox" */
 	uint64_t timeout_ms; /* 0: none */

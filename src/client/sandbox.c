@@ -88,10 +88,13 @@ static json_t *spec_to_json(const struct osb_sandbox_spec *spec)
 			 limits_to_json(&spec->limits));
 	if (body && spec->num_volumes > 0)
 		r = json_object_set_new(body, "volumes", volumes_to_json(spec));
-	if (body && spec->bind)
+	if (body)
 		r |= json_object_set_new(body, "extensions",
-					 json_pack("{s:s}", "osb.bind",
-						   "connection"));
+					 json_pack("{s:s*, s:s*}", "osb.bind",
+						   spec->bind ? "connection"
+							      : NULL,
+						   "osb.profile",
+						   spec->profile));
 	return r == 0 ? take_ptr(body) : NULL;
 }
 

@@ -113,6 +113,8 @@ int verdict_from_json(const json_t *root, struct osb_verdict *ret_verdict)
 	     verdict.kind == OSB_DISK_FULL) &&
 	    verdict.exit_code < 0)
 		return -EBADMSG; /* never make one up */
+	client_copy(verdict.contest, sizeof(verdict.contest),
+		    client_json_str(root, "contest"));
 	client_copy(verdict.signal, sizeof(verdict.signal),
 		    client_json_str(root, "signal"));
 	verdict.signal_number = signal_from_name(verdict.signal);

@@ -61,6 +61,7 @@ static int set_timeout(struct spec *spec, const char *in_value, struct err *err)
 	return spec_set_timeout(spec, (int64_t)(ms / 1000), err);
 }
 
+/* The rest are limits, which say themselves which ones there are. */
 static int apply_one(struct spec *spec, const char *in_key,
 		     const char *in_value, struct err *err)
 {

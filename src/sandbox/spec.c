@@ -96,8 +96,8 @@ int spec_set_limit(struct spec *spec, const char *in_key, const char *in_value,
 	/* Ignoring it would be the same as having no such limit. */
 	return err_set(err, ERR_INVALID, 0,
 		       "limit '%.60s' isn't known; allowed: memory cpu pids "
-		       "disk inodes nofile shm guarantee cpuTime output "
-		       "outputPolicy",
+		       "disk inodes nofile shm guarantee wall cpuTime "
+		       "output outputPolicy",
 		       in_key);
 }
 

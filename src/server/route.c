@@ -16,6 +16,7 @@
 static const struct route routes[] = {
 	{ "GET", "/health", ROUTE_OPEN, api_health, NULL },
 	{ "GET", "/metrics", 0, api_metrics, NULL },
+	{ "GET", "/profiles", 0, api_profile_list, NULL },
 	{ "POST", "/sandboxes", 0, api_sandbox_create, "sandbox.create" },
 	{ "GET", "/sandboxes", 0, api_sandbox_list, NULL },
 	{ "GET", "/sandboxes/{id}", 0, api_sandbox_get, NULL },

@@ -436,6 +436,7 @@ int run_start(struct server *server, struct sandbox *sandbox,
 
 	if (!run)
 		return err_set(err, ERR_INTERNAL, ENOMEM, "start a program");
+	run->result.contest = sandbox->spec.contest;
 	run->output_max = spec->limits.output_max;
 	run->output_policy = spec->limits.output_policy;
 	r = make_pipes(run, spec, &far);

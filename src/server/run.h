@@ -48,6 +48,7 @@ struct run_result {
 	int sys;
 	uint64_t output_bytes; /* that were passed on */
 	bool removed;          /* killed, because the sandbox was to end */
+	bool contest;          /* its word of a contest is wanted, too */
 };
 
 struct run_ops {

@@ -10,6 +10,7 @@ struct sandbox;
 
 /* api_sandbox.c */
 void api_health(struct request *req);
+void api_profile_list(struct request *req);
 void api_sandbox_list(struct request *req);
 void api_sandbox_get(struct request *req);
 void api_sandbox_delete(struct request *req);

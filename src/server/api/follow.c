@@ -95,6 +95,7 @@ void follow_result(const struct command *command, struct run_result *ret)
 			.truncated = result->truncated,
 		},
 		.output_bytes = command->log_bytes,
+		.contest = command->sandbox && command->sandbox->spec.contest,
 	};
 	if (!result->left)
 		return;

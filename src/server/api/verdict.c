@@ -241,6 +241,38 @@ static void put_failed(struct json_out *json, const struct run_result *result)
 	json_put_null(json, "signal");
 }
 
+/* As judges of contests have it; what says nothing of the program is none. */
+static const char *contest_word(const struct run_result *result)
+{
+	static const char *const words[VERDICT_NUM] = {
+		[VERDICT_WALL_TIMEOUT] = "TLE", [VERDICT_CPU_TIMEOUT] = "TLE",
+		[VERDICT_OUTPUT_LIMIT] = "OLE", [VERDICT_OOM] = "MLE",
+		[VERDICT_SIGNALED] = "RE",      [VERDICT_PIDS_LIMIT] = "RE",
+		[VERDICT_DISK_FULL] = "RE",
+	};
+	const struct init_exited *exited = &result->exited;
+
+	if (result->outcome == RUN_FAILED)
+		return "RE";
+	if (result->outcome != RUN_EXITED || exited->verdict >= VERDICT_NUM)
+		return NULL;
+	if (exited->verdict == VERDICT_EXITED)
+		return exited->exit_code == 0 ? "OK" : "RE";
+	return words[exited->verdict];
+}
+
+static void put_contest(struct json_out *json, const struct run_result *result)
+{
+	const char *word = contest_word(result);
+
+	if (!result->contest)
+		return;
+	if (word)
+		json_put_text(json, "contest", word);
+	else
+		json_put_null(json, "contest");
+}
+
 void verdict_put_members(struct json_out *json, const struct run_result *result,
 			 const char *program, const char *cwd)
 {
@@ -257,6 +289,7 @@ void verdict_put_members(struct json_out *json, const struct run_result *result,
 		json_put_null(json, "exit_code");
 		json_put_null(json, "signal");
 	}
+	put_contest(json, result);
 	verdict_put_usage(json, &result->exited, result->output_bytes);
 	verdict_text(result, program, cwd, text);
 	json_put_text(json, "message", text);
