@@ -94,19 +94,21 @@ CHECKED_WITH_VOLUME = {
 
 
 def page():
-    """{call: (number on x86-64, answer)} of each of the page's tables."""
+    """{call: (number on x86-64, answer)} of each of the page's three tables."""
     text = (osb.ROOT / "docs/syscalls.md").read_text()
-    first, second = text.split("## With a writable volume")
-    return (
-        {name: (int(number), answer) for name, number, answer in re.findall(
-            r"^\| `(\w+)` \| (\d+) \| ([^|]*) \|", first, re.M)},
-        {name: (int(number), answer) for name, number, answer in re.findall(
-            r"^\| `(\w+)` \| (\d+) \| [-\d]+ \| ([^|]*) \|", second, re.M)},
-    )  # fmt: skip
+    first, *others = re.split(r"^## ", text, flags=re.M)
+    assert [other.split()[0] for other in others] == ["With", "In"]
+    row = r"^\| `(\w+)` \| (\d+) \| %s([^|]*) \|"
+    patterns = [row % ""] + [row % r"[-\d]+ \| "] * 2
+    return [
+        {name: (int(number), answer)
+         for name, number, answer in re.findall(pattern, part, re.M)}
+        for pattern, part in zip(patterns, [first, *others])
+    ]  # fmt: skip
 
 
-def run_inside(daemon, calls, *options):
-    done = daemon.python(PROGRAM, "--user", "root", "--timeout", "50s",
+def run_inside(daemon, calls, *options, user="root"):
+    done = daemon.python(PROGRAM, "--user", user, "--timeout", "50s",
                          *options, input=json.dumps(calls).encode())  # fmt: skip
     assert done.code == 0, done
     return done.json()
@@ -123,7 +125,7 @@ def run_outside(calls):
 
 
 def test_all(daemon):
-    table, _ = page()
+    table = page()[0]
     assert len(table) > 380 and table["read"] == (0, "allowed")
     calls = [[number, OTHER_ARGUMENTS.get(name, ALL_ONES)]
              for name, (number, _) in table.items()]  # fmt: skip
@@ -147,7 +149,7 @@ def test_all(daemon):
 
 def test_numbers_without_a_name(daemon):
     """Below the last allowed one EPERM, above it ENOSYS, as the page says."""
-    table, _ = page()
+    table = page()[0]
     named = {number for number, _ in table.values()}
     last = max(number for number, answer in table.values()
                if answer not in ("EPERM", "ENOSYS"))  # fmt: skip
@@ -179,7 +181,7 @@ def check(daemon, table, checked, *options):
 
 
 def test_checks(daemon):
-    table, _ = page()
+    table = page()[0]
     with_check = {name for name, (_, answer) in table.items()
                   if answer not in ("allowed", "EPERM", "ENOSYS",
                                     "answered by init")}  # fmt: skip
@@ -188,9 +190,21 @@ def test_checks(daemon):
 
 
 def test_checks_with_a_writable_volume(daemon, folder):
-    _, table = page()
+    table = page()[1]
     assert set(table) == set(CHECKED_WITH_VOLUME)
     check(daemon, table, CHECKED_WITH_VOLUME, "--volume", f"{folder}:/v")
+
+
+def test_strict(daemon):
+    ordinary, _, strict = page()
+    assert len(strict) > 25 and set(strict) <= set(ordinary)
+    calls = [[number, ALL_ONES] for number, _ in strict.values()]
+    got = run_inside(daemon, calls, "--profile", "strict", user="sandbox")
+    assert dict(zip(strict, got)) == dict.fromkeys(strict, "EPERM")
+    control = run_inside(daemon, calls, user="sandbox")
+    passed = [name for name, answer in zip(strict, control) if answer != "EPERM"]
+    # Of others the kernel says the same to an ordinary user.
+    assert len(passed) > 15, passed
 
 
 # getpid by the 32-bit entry: mov eax, 20; int 0x80; movsxd rax, eax; ret

@@ -170,8 +170,8 @@ def test_it_calls_less(strict, daemon):
         "    libc.syscall(nr, -1, -1, -1, -1)\n"
         "    print(ctypes.get_errno() == 1)\n"
     )
-    # kcmp, vmsplice, msgget, io_destroy: EPERM by nobody but the filter
-    calls = ("312", "278", "68", "207")
+    # kcmp, vmsplice, msgget, remap_file_pages: EPERM by nobody but the filter
+    calls = ("312", "278", "68", "216")
     ended = strict.run("/usr/bin/python3", "-c", script, *calls)
     assert ended.stdout.split() == [b"True"] * 4, ended.stdout + ended.stderr
     done = daemon.run("--", "/usr/bin/python3", "-c", script, *calls)
