@@ -142,11 +142,21 @@ static void add_value(struct plan *plan, enum plan_kind kind, uint64_t value)
 	plan_add(plan, kind)->value = value;
 }
 
+static uint64_t shown_cpus(const struct limits *limits,
+			   const struct plan_host *host)
+{
+	uint64_t cpus = (limits->cpu_milli + 999) / 1000;
+
+	if (cpus > host->num_cpus)
+		cpus = host->num_cpus;
+	return cpus < TRUTH_CPUS_MAX ? cpus : TRUTH_CPUS_MAX;
+}
+
 static void add_mounts(struct plan *plan, const struct broker_create *spec,
 		       const struct plan_host *host)
 {
 	const struct limits *limits = &spec->limits;
-	uint64_t cpus = (limits->cpu_milli + 999) / 1000;
+	const uint64_t cpus = shown_cpus(limits, host);
 	struct plan_op *op;
 
 	op = plan_add(plan, PLAN_LAYER);
@@ -156,8 +166,7 @@ static void add_mounts(struct plan *plan, const struct broker_create *spec,
 	op->inodes = limits->inodes;
 	plan_add(plan, PLAN_ROOT);
 	plan_add(plan, PLAN_DEV);
-	add_value(plan, PLAN_SYS,
-		  cpus < host->num_cpus ? cpus : host->num_cpus);
+	add_value(plan, PLAN_SYS, cpus);
 	add_value(plan, PLAN_SHM, limits->shm_bytes);
 	for (unsigned int i = 0; i < host->num_binds; i++)
 		add_value(plan, PLAN_BIND, i);

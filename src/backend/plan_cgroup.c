@@ -68,7 +68,7 @@ static struct plan_op *add_open(struct plan *plan,
 
 	op->file = file;
 	op->fd = fd;
-	op->writable = fd != SETUP_FD_MEMORY_EVENTS;
+	op->writable = fd < SETUP_FD_MEMORY_EVENTS;
 	return op;
 }
 
@@ -121,6 +121,9 @@ static void limit_hybrid(struct plan *plan, const struct limits *limits)
 		 SETUP_FD_MEMORY_PEAK);
 	add_open(plan, PLAN_MEMORY, "", "memory.oom_control",
 		 SETUP_FD_MEMORY_EVENTS);
+	add_open(plan, PLAN_MEMORY, "", "memory.limit_in_bytes",
+		 SETUP_FD_MEMORY_MAX);
+	add_open(plan, PLAN_MEMORY, "", "memory.stat", SETUP_FD_MEMORY_STAT);
 }
 
 static void limit_unified(struct plan *plan, const struct limits *limits)
@@ -142,6 +145,8 @@ static void limit_unified(struct plan *plan, const struct limits *limits)
 	add_open(plan, PLAN_V2, "p", "memory.peak", SETUP_FD_MEMORY_PEAK)
 		->optional = true; /* Linux 5.19 */
 	add_open(plan, PLAN_V2, "p", "memory.events", SETUP_FD_MEMORY_EVENTS);
+	add_open(plan, PLAN_V2, "p", "memory.max", SETUP_FD_MEMORY_MAX);
+	add_open(plan, PLAN_V2, "p", "memory.stat", SETUP_FD_MEMORY_STAT);
 }
 
 void plan_cgroups_first(struct plan *plan, bool unified)

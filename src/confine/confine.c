@@ -46,7 +46,13 @@ int confine_bound(void)
 	return caps_bound(CAPS_INSIDE);
 }
 
-int confine_init(unsigned int walls)
+/*
+ * Init's alone: to write an answer into the memory of who asked. It isn't in
+ * the bounding set any more, so no program gets it.
+ */
+#define CAPS_INIT CAPS_BIT(CAP_SYS_PTRACE)
+
+int confine_init(unsigned int walls, int *ret_listener_fd)
 {
 	const uint64_t keep = walls & CONFINE_NO_SET_ID
 				      ? CAPS_INSIDE & ~CAPS_BIT(CAP_SETFCAP)
@@ -59,12 +65,12 @@ int confine_init(unsigned int walls)
 	 */
 	r = caps_bound(keep);
 	if (r == 0)
-		r = caps_keep(keep);
+		r = caps_keep(keep | CAPS_INIT);
 	if (r < 0)
 		return r;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	return seccomp_load_exec(walls);
+	return seccomp_load_exec(walls, ret_listener_fd);
 }
 
 /* Raw calls: glibc's broadcast to threads, which a vfork child must not. */

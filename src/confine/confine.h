@@ -57,10 +57,12 @@ int confine_bound(void);
  * Needs the full capabilities of a fresh user namespace; leaves just the ones
  * listed in confine.c.
  * @walls: enum confine_wall
+ * @ret_listener_fd: where the calls come that the caller has to answer; -1
+ *     when the kernel answers them
  *
  * Return: 0 or -errno.
  */
-int confine_init(unsigned int walls);
+int confine_init(unsigned int walls, int *ret_listener_fd);
 
 /**
  * confine_writable() - nothing runs from where programs can write
@@ -72,6 +74,12 @@ int confine_writable(void);
 
 /** confine_root_read_only() - but for those; after volumes have their places */
 int confine_root_read_only(void);
+
+/*
+ * The fourth argument of a sysinfo(2) or sched_getaffinity(2) that the kernel
+ * is to answer: nothing comes of it, and nothing there is a secret.
+ */
+#define CONFINE_ASK_KERNEL 0x6f736221u
 
 /**
  * confine_ruleset_open() - a Landlock ruleset for this mount namespace
@@ -129,16 +137,21 @@ int confine_netns(int proc_fd);
 
 /**
  * confine_proc() - cover the parts of /proc that are the host's business
- * @empty_dir: what to cover directories with; /dev/null covers files
+ * @empty_dir: what to cover directories with; /dev/null covers files, and
+ *     CONFINE_CPUINFO the one that tells of processors
  *
  * Return: 0 or -errno.
  */
 int confine_proc(const char *empty_dir);
 
+/* In a /sys that the backend makes per number of processors. */
+#define CONFINE_CPUINFO "/sys/devices/system/cpu/cpuinfo"
+
 /* The stages, for those who need just one; see the files named. */
-int caps_keep(uint64_t keep);              /* caps.c */
-int caps_bound(uint64_t keep);             /* caps.c */
-int seccomp_load_exec(unsigned int walls); /* seccomp.c */
+int caps_keep(uint64_t keep);  /* caps.c */
+int caps_bound(uint64_t keep); /* caps.c */
+int seccomp_load_exec(unsigned int walls,
+		      int *ret_listener_fd); /* seccomp.c */
 
 /**
  * seccomp_load() - a process's own filter, generated from its #syscalls notes

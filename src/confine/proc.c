@@ -58,6 +58,8 @@ int confine_proc(const char *empty_dir)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masked_dirs); i++)
 		r = mask(empty_dir, masked_dirs[i]);
 	if (r == 0)
+		r = mask(CONFINE_CPUINFO, "/proc/cpuinfo");
+	if (r == 0)
 		r = mnt_clone(AT_FDCWD, "/proc/sys", &sys_fd);
 	if (r == 0)
 		r = mnt_set(sys_fd, MOUNT_ATTR_RDONLY, -1);

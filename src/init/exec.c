@@ -304,6 +304,7 @@ static int start_program(struct init *init, struct start *start,
 		r = lower_pids(init, exec, start->req.head->pids_max);
 	if (r == 0) {
 		start->stage = INIT_STAGE_SPAWN;
+		show_limits(init);
 		begin(init, exec, start->req.head);
 		r = open_output(exec, start);
 	}
@@ -328,6 +329,8 @@ void exec_prepare(struct init *init)
 
 	/* A failure here is met again, and reported, when it matters. */
 	(void)ruleset_of(init, 1000, &ruleset_fd);
+	if (init->shown_us == 0)
+		show_limits(init);
 	if (exec && make_cgroups(init, exec) < 0)
 		drop_cgroups(init, exec);
 }
@@ -387,6 +390,7 @@ void exec_start(struct init *init, size_t len, int *fds, unsigned int num_fds)
 		return;
 	}
 	exec->state = EXEC_RUNNING;
+	init->truth.last_pid = (uint32_t)exec->pid;
 	started.pid = exec->pid;
 	serve_must_send(init, &started, sizeof(started));
 }

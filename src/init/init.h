@@ -13,6 +13,7 @@
  *   output.c    a program's output, to its log
  *   reap.c      statuses and counters
  *   verdict.c   why an exec ended
+ *   show.c      the sandbox's limits in place of the host's
  *
  * No heap, no stdio, no globals: all state hangs from struct init.
  */
@@ -22,6 +23,7 @@
 #include <sys/types.h>
 
 #include "init/output.h"
+#include "truth/truth.h"
 #include "wire/init_msg.h"
 #include "wire/setup_msg.h"
 
@@ -71,6 +73,9 @@ struct init {
 	bool unified; /* one hierarchy: cgroup_fd and pids_fd are the same */
 	int cgroup_fd, pids_fd; /* where an exec's directories are made */
 	int memory_tasks_fd, memory_peak_fd, memory_events_fd;
+	int memory_max_fd, memory_stat_fd;
+	int truth_fd[TRUTH_NUM_FILES]; /* writable; inside they aren't */
+	int notify_fd; /* calls that we answer; -1: the kernel does */
 	int listen_fd;
 	int files_fd; /* the osb-files program */
 	uint32_t exec_pids, nofile;
@@ -85,6 +90,8 @@ struct init {
 	int conn_fd, signal_fd, timer_fd;
 	uint64_t life_us;  /* CLOCK_BOOTTIME; when all ends; 0: never */
 	uint64_t timer_us; /* what timer_fd is set to */
+	struct truth truth;
+	uint64_t shown_us; /* when it was last brought up to date */
 	struct exec execs[INIT_EXECS_MAX];
 	uint8_t msg[INIT_MSG_MAX];
 };
@@ -162,6 +169,22 @@ uint64_t reap_oom_kills(const struct init *init);
  */
 uint32_t verdict_of(uint32_t our_kill, int signal, int exit_code,
 		    uint32_t limits_hit);
+
+/** show_limits() - before a program starts: what it is shown is no older than
+ * a second, and of the limits that hold now */
+void show_limits(struct init *init);
+
+/** show_running() - the same each second while one runs */
+void show_running(struct init *init, uint64_t now);
+
+/** show_next_us() - when show_running() has to be called next */
+uint64_t show_next_us(const struct init *init);
+
+/** show_open() - before the first call of show_answer() */
+void show_open(struct init *init);
+
+/** show_answer() - one sysinfo(2) or sched_getaffinity(2) of a program */
+void show_answer(struct init *init);
 
 /** serve_send() - to osbd; false when it can't take it now */
 bool serve_send(struct init *init, const void *msg, size_t len);

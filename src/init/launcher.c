@@ -33,6 +33,10 @@
  *
  * #syscalls  clone3 unshare setns mount prctl setresuid setresgid setgroups
  *            prlimit64 sched_setaffinity openat newfstatat poll
+ *
+ * and for the programs inside, whom their own filter has told by init:
+ *
+ * #syscalls  sysinfo sched_getaffinity
  */
 
 #include <errno.h>

@@ -275,6 +275,8 @@ static void check_deadlines(struct init *init)
 		note_next(&next, exec->deadline_us);
 		note_next(&next, exec->cpu_next_us);
 	}
+	show_running(init, now);
+	note_next(&next, show_next_us(init));
 	set_timer(init, next);
 }
 
@@ -297,6 +299,7 @@ enum {
 	POLL_SIGNAL,
 	POLL_TIMER,
 	POLL_CONN,
+	POLL_NOTIFY,
 	POLL_FIXED,
 	POLL_MAX = POLL_FIXED + OUTPUT_STREAMS * INIT_EXECS_MAX
 };
@@ -324,6 +327,41 @@ static unsigned int list_pipes(struct init *init, struct pollfd *pfds,
 	return num;
 }
 
+static void list_fixed(const struct init *init, struct pollfd *pfds)
+{
+	pfds[POLL_LISTEN] = (struct pollfd){ init->listen_fd, POLLIN, 0 };
+	pfds[POLL_SIGNAL] = (struct pollfd){ init->signal_fd, POLLIN, 0 };
+	pfds[POLL_TIMER] = (struct pollfd){ init->timer_fd, POLLIN, 0 };
+	pfds[POLL_CONN] = (struct pollfd){ init->conn_fd, POLLIN, 0 };
+	pfds[POLL_NOTIFY] = (struct pollfd){ init->notify_fd, POLLIN, 0 };
+	if (has_news(init))
+		pfds[POLL_CONN].events |= POLLOUT;
+}
+
+/* One of each, so that nobody waits for who has much. */
+static void serve_turn(struct init *init, const struct pollfd *pfds)
+{
+	if (pfds[POLL_CONN].revents & (POLLIN | POLLHUP | POLLERR))
+		receive(init);
+	if (pfds[POLL_LISTEN].revents)
+		accept_newest(init);
+	if (pfds[POLL_TIMER].revents) {
+		drain(init->timer_fd);
+		init->timer_us = 0; /* it is over */
+	}
+	if (pfds[POLL_SIGNAL].revents) {
+		drain(init->signal_fd);
+		reap_children(init);
+	}
+	if (pfds[POLL_NOTIFY].revents)
+		show_answer(init);
+	check_deadlines(init);
+	/* Writable means mostly empty: there is room for answers. */
+	if (pfds[POLL_CONN].revents & POLLOUT)
+		send_news(init);
+	reap_linger(init);
+}
+
 static void serve(struct init *init)
 {
 	static struct pollfd pfds[POLL_MAX];
@@ -335,14 +373,7 @@ static void serve(struct init *init)
 		/* Who connects will soon want to run something. */
 		if (init->conn_fd >= 0)
 			exec_prepare(init);
-		pfds[POLL_LISTEN] =
-			(struct pollfd){ init->listen_fd, POLLIN, 0 };
-		pfds[POLL_SIGNAL] =
-			(struct pollfd){ init->signal_fd, POLLIN, 0 };
-		pfds[POLL_TIMER] = (struct pollfd){ init->timer_fd, POLLIN, 0 };
-		pfds[POLL_CONN] = (struct pollfd){ init->conn_fd, POLLIN, 0 };
-		if (has_news(init))
-			pfds[POLL_CONN].events |= POLLOUT;
+		list_fixed(init, pfds);
 		if (poll(pfds, num, -1) < 0) {
 			if (errno == EINTR)
 				continue;
@@ -353,23 +384,7 @@ static void serve(struct init *init)
 				output_pump(sources[i].output, sources[i].i,
 					    now_us());
 		}
-		if (pfds[POLL_CONN].revents & (POLLIN | POLLHUP | POLLERR))
-			receive(init);
-		if (pfds[POLL_LISTEN].revents)
-			accept_newest(init);
-		if (pfds[POLL_TIMER].revents) {
-			drain(init->timer_fd);
-			init->timer_us = 0; /* it is over */
-		}
-		if (pfds[POLL_SIGNAL].revents) {
-			drain(init->signal_fd);
-			reap_children(init);
-		}
-		check_deadlines(init);
-		/* Writable means mostly empty: there is room for answers. */
-		if (pfds[POLL_CONN].revents & POLLOUT)
-			send_news(init);
-		reap_linger(init);
+		serve_turn(init, pfds);
 	}
 }
 
@@ -416,12 +431,13 @@ void init_main(int sock_fd, int files_fd)
 
 	latency_prefer();
 	sock_fd = close_inherited(sock_fd);
-	init.conn_fd = -1;
+	init.conn_fd = init.notify_fd = -1;
 	init.files_fd = files_fd;
 	init.cpus = count_cpus();
 	r = setup_run(&init, sock_fd, &where);
 	if (r == 0)
 		r = open_events(&init);
+	show_open(&init);
 	answer.sys = -r;
 	(void)snprintf(answer.where, sizeof(answer.where), "%s", where);
 	if (fdpass_send(sock_fd, &answer, sizeof(answer), NULL, 0) < 0 || r < 0)

@@ -106,16 +106,45 @@ static int attach_kernel_trees(const struct fdset *fds, int proc_fd)
 	return r;
 }
 
-static int enter_root(const struct fdset *fds, int proc_fd)
+/*
+ * A copy of a mount can be made only of one in our namespace: so the directory
+ * of the truth is attached, too, and goes with the old root.
+ */
+static int attach_truth(struct init *init, int truth_fd, int proc_fd)
+{
+	static const char *const names[] = TRUTH_FILES;
+	int r = 0;
+
+	for (unsigned int i = 0; r == 0 && i < TRUTH_NUM_FILES; i++) {
+		int mnt_fd auto_fd = -1;
+
+		init->truth_fd[i] =
+			openat(truth_fd, names[i], O_RDWR | O_CLOEXEC);
+		if (init->truth_fd[i] < 0)
+			return -errno;
+		r = mnt_clone(truth_fd, names[i], &mnt_fd);
+		if (r == 0)
+			r = mnt_set(mnt_fd, MOUNT_ATTR_RDONLY, -1);
+		if (r == 0)
+			r = mnt_attach(mnt_fd, proc_fd, names[i]);
+	}
+	return r;
+}
+
+static int enter_root(struct init *init, const struct fdset *fds, int proc_fd)
 {
 	int r;
 
-	r = mnt_attach(fds->fd[SETUP_FD_ROOT], AT_FDCWD, "/m");
+	r = mnt_attach(fds->fd[SETUP_FD_TRUTH], AT_FDCWD, "/m");
+	if (r == 0)
+		r = mnt_attach(fds->fd[SETUP_FD_ROOT], AT_FDCWD, "/m");
 	if (r < 0)
 		return r;
 	if (fchdir(fds->fd[SETUP_FD_ROOT]) < 0)
 		return -errno;
 	r = attach_kernel_trees(fds, proc_fd);
+	if (r == 0)
+		r = attach_truth(init, fds->fd[SETUP_FD_TRUTH], proc_fd);
 	if (r < 0)
 		return r;
 	if (syscall(SYS_pivot_root, ".", ".") < 0 ||
@@ -215,6 +244,8 @@ static void keep_fds(struct init *init, struct fdset *fds)
 	init->memory_tasks_fd = fdset_take(fds, SETUP_FD_MEMORY_TASKS);
 	init->memory_peak_fd = fdset_take(fds, SETUP_FD_MEMORY_PEAK);
 	init->memory_events_fd = fdset_take(fds, SETUP_FD_MEMORY_EVENTS);
+	init->memory_max_fd = fdset_take(fds, SETUP_FD_MEMORY_MAX);
+	init->memory_stat_fd = fdset_take(fds, SETUP_FD_MEMORY_STAT);
 	init->listen_fd = fdset_take(fds, SETUP_FD_LISTEN);
 }
 
@@ -231,6 +262,7 @@ static void keep_settings(struct init *init, const struct setup *setup)
 	init->exec_pids = pids_of_exec(setup->pids);
 	init->nofile = setup->nofile;
 	init->no_root = setup->flags & CREATE_STRICT;
+	truth_init(&init->truth, setup->cpus, now_us());
 	if (setup->life_ms)
 		init->life_us = now_us() + setup->life_ms * 1000;
 	for (uint32_t i = 0; i < setup->num_binds; i++) {
@@ -256,7 +288,7 @@ static int attach_binds(const struct setup *setup, const struct fdset *fds)
 	return 0;
 }
 
-static int close_walls(const struct init *init, const struct setup *setup,
+static int close_walls(struct init *init, const struct setup *setup,
 		       const char **ret_where)
 {
 	unsigned int walls = 0;
@@ -277,7 +309,7 @@ static int close_walls(const struct init *init, const struct setup *setup,
 		walls |= CONFINE_NO_SET_ID;
 	if (setup->flags & CREATE_STRICT)
 		walls |= CONFINE_FEWER_CALLS;
-	return confine_init(walls);
+	return confine_init(walls, &init->notify_fd);
 }
 
 /*
@@ -326,7 +358,7 @@ int setup_run(struct init *init, int sock_fd, const char **ret_where)
 	if (r < 0)
 		return r;
 	*ret_where = "enter its root";
-	r = enter_root(&fds, proc_fd);
+	r = enter_root(init, &fds, proc_fd);
 	if (r < 0)
 		return r;
 	*ret_where = "open /dev/null";

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/*
+ * env - what a program finds in its environment, and its user
+ *
+ * #syscalls  sched_getaffinity
+ */
+
 #include "server/env.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +21,40 @@
 #include "sandbox/strv.h"
 
 #define UID_MAX 65535u /* what a sandbox's id range holds */
+
+/* As many as a sandbox is shown: no more than the host has. */
+static unsigned int shown_cpus(const struct spec *spec)
+{
+	unsigned int cpus = (spec->limits.cpu_milli + 999) / 1000;
+	cpu_set_t host;
+
+	if (sched_getaffinity(0, sizeof(host), &host) == 0 &&
+	    cpus > (unsigned int)CPU_COUNT(&host))
+		cpus = (unsigned int)CPU_COUNT(&host);
+	return cpus;
+}
+
+/*
+ * How many threads libraries start and how many heaps they keep: what some
+ * would take from the host's size, and others from a share of it.
+ */
+static int set_sizes(struct strv *env, const struct spec *spec)
+{
+	static const char *const threads[] = {
+		"OMP_NUM_THREADS",
+		"OPENBLAS_NUM_THREADS",
+		"MKL_NUM_THREADS",
+	};
+	const unsigned int cpus = shown_cpus(spec);
+	char number[16];
+	int r = 0;
+
+	(void)snprintf(number, sizeof(number), "%u", cpus);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(threads); i++)
+		r = strv_set_env(env, threads[i], number);
+	(void)snprintf(number, sizeof(number), "%u", 2 * cpus);
+	return r < 0 ? r : strv_set_env(env, "MALLOC_ARENA_MAX", number);
+}
 
 int env_init(struct strv *ret_env, const struct spec *spec, uint32_t uid,
 	     struct err *err)
@@ -41,6 +82,8 @@ int env_init(struct strv *ret_env, const struct spec *spec, uint32_t uid,
 		r = strv_set_env(ret_env, "USER", user);
 	if (r == 0)
 		r = strv_set_env(ret_env, "LANG", "C.UTF-8");
+	if (r == 0)
+		r = set_sizes(ret_env, spec);
 	if (r == 0)
 		strv_for_each(text, &spec->env)
 		{

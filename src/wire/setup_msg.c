@@ -26,7 +26,9 @@ int setup_check(const struct setup *in_setup, size_t len, unsigned int num_fds)
 	    (in_setup->flags & ~(uint32_t)CREATE_FLAGS_ALL) ||
 	    num_fds != (unsigned int)__builtin_popcount(in_setup->fds) +
 			       in_setup->num_binds ||
-	    in_setup->pids == 0 || in_setup->life_ms > LIFE_MAX_MS ||
+	    in_setup->pids == 0 || in_setup->cpus == 0 ||
+	    in_setup->cpus > TRUTH_CPUS_MAX ||
+	    in_setup->life_ms > LIFE_MAX_MS ||
 	    !is_terminated(in_setup->hostname, sizeof(in_setup->hostname)))
 		return -EPROTO;
 	for (uint32_t i = 0; i < in_setup->num_binds; i++) {

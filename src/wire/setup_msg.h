@@ -61,9 +61,30 @@ enum setup_fd {
 	SETUP_FD_MEMORY_TASKS,  /* `tasks` of the payload's memory cgroup */
 	SETUP_FD_MEMORY_PEAK,   /* its high-water mark, writable: resets */
 	SETUP_FD_MEMORY_EVENTS, /* has a line "oom_kill N" */
-	SETUP_FD_LISTEN,        /* where osbd connects */
+	SETUP_FD_MEMORY_MAX,    /* the limit: a claim may change it */
+	SETUP_FD_MEMORY_STAT,   /* has lines "KEY BYTES" */
+	SETUP_FD_TRUTH,  /* directory with the files of enum truth_file */
+	SETUP_FD_LISTEN, /* where osbd connects */
 	SETUP_NUM_FDS
 };
+
+/* What init keeps up to date: shown in place of /proc's of the same name. */
+enum truth_file {
+	TRUTH_MEMINFO,
+	TRUTH_STAT,
+	TRUTH_UPTIME,
+	TRUTH_LOADAVG,
+	TRUTH_NUM_FILES
+};
+#define TRUTH_FILES                                    \
+	{                                              \
+		"meminfo", "stat", "uptime", "loadavg" \
+	}
+
+#define TRUTH_CPUS_MAX 64u /* nobody is shown more */
+/* The longest is `stat`: a line of so much per processor, and one for all. */
+#define TRUTH_LINE_BYTES 176u
+#define TRUTH_BYTES(cpus) (1024u + (cpus)*TRUTH_LINE_BYTES)
 
 #define SETUP_BINDS_MAX 24
 _Static_assert(SETUP_BINDS_MAX >= VOLUMES_MAX + 8,
@@ -73,10 +94,12 @@ struct setup {
 	char hostname[64];
 	uint32_t pids; /* of the payload; each exec gets a little less */
 	uint32_t nofile;
-	uint32_t fds; /* bit i: enum setup_fd i has come */
+	uint32_t cpus; /* processors shown */
+	uint32_t fds;  /* bit i: enum setup_fd i has come */
 	uint32_t num_binds;
 	uint32_t writable; /* bit i: bind i may be written to */
 	uint32_t flags;    /* enum create_flag */
+	uint32_t reserved; /* 0 */
 	uint64_t life_ms;  /* it ends by itself then; 0: never */
 	char bind[SETUP_BINDS_MAX][VOLUME_PATH_MAX + 1]; /* absolute targets */
 };

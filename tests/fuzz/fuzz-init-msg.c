@@ -103,6 +103,7 @@ static void check_setup(const struct setup *setup, size_t len,
 	if (setup_check(setup, len, num_fds) < 0)
 		return;
 	CHECK(setup->num_binds <= SETUP_BINDS_MAX && setup->pids > 0);
+	CHECK(setup->cpus > 0 && setup->cpus <= TRUTH_CPUS_MAX);
 	CHECK(len == SETUP_BYTES(setup->num_binds));
 	CHECK(setup->fds < 1u << SETUP_NUM_FDS);
 	CHECK(num_fds ==
@@ -125,6 +126,7 @@ static void setup_in_words(struct fuzz *in)
 	CHECK(setup);
 	memcpy(setup->hostname, "box", sizeof("box"));
 	setup->fds = (1u << SETUP_NUM_FDS) - 1;
+	setup->cpus = 1;
 	setup->pids = (uint32_t)strtoul(at, &at, 10);
 	setup->num_binds = (uint32_t)strtoul(at, &at, 10);
 	len = SETUP_BYTES(setup->num_binds) + strtoul(at, &at, 10);

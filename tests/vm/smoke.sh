@@ -201,13 +201,19 @@ test_memory() {
 test_pids() {
 	run --json --pids 32 --timeout 20s -- sh -c \
 		'exec 2>/dev/null; while :; do sleep 1000 & done' </dev/null
-	is 'a fork loop ends at the limit' "$(member verdict)" exited
+	is 'a fork loop ends at the limit' "$(member verdict)" pids_limit
 	is 'the report names the limit of pids' "$(hit pids)" hit
 	between 'a fork loop has most of its pids' 20 "$(member peak_pids)" 32
 	run --json --pids 64 --timeout 5s -- sh -c \
 		'exec 2>/dev/null; f() { f | f & }; f; sleep 1000' </dev/null
 	is 'a fork bomb is ended' "$(member verdict)" wall_timeout
 	between 'a fork bomb never has more than its pids' 30 "$(member peak_pids)" 64
+	run --json --pids 64 -- sh -c \
+		'exec 2>/dev/null; f() { f | f & }; f' </dev/null
+	is 'a fork bomb without its first process is noticed' "$(hit pids)" hit
+	run --json --cpu-time 500ms --timeout 20s -- sh -c \
+		'while :; do :; done' </dev/null
+	is 'a busy loop ends with its cpu time' "$(member verdict)" cpu_timeout
 	run -- echo hello </dev/null
 	is 'after a fork bomb echo runs' "$out" hello
 }

@@ -16,10 +16,11 @@
  *   sys/<n>        a /sys that shows n processors; made when first asked
  *   s/<block>-<slot>/<i>   mount i of one slot: 0 the image, id-mapped, then
  *                  the binds; kept, since a slot is used again and again
+ *   s/<block>-<slot>/17    what its init writes and shows in /proc
  *
  * #syscalls  mkdirat fchownat fchmodat openat symlinkat mknodat readlinkat
  *            sendfile getdents64 newfstatat lstat access faccessat
- *            faccessat2 dup
+ *            faccessat2 dup fallocate fchown write pread64
  */
 
 #include <errno.h>
@@ -38,6 +39,8 @@
 #include "base/dir.h"
 #include "base/file.h"
 #include "base/mnt.h"
+#include "confine/confine.h"
+#include "truth/truth.h"
 
 #define COPY_DEPTH_MAX 6
 #define IMAGE_BYTES (64u << 20)
@@ -351,6 +354,24 @@ static int fill_dev(int dev_fd)
 	return 0;
 }
 
+static int write_cpuinfo(int sys_fd, const char *path, unsigned int cpus)
+{
+	static char text[256 << 10]; /* touched only where used */
+	int fd auto_fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+	size_t len;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = file_read_whole(fd, text, sizeof(text), &len);
+	if (r == -EFBIG) /* hundreds of them: more than are shown */
+		text[sizeof(text) - 1] = '\0';
+	else if (r < 0)
+		return r;
+	truth_cpuinfo(text, cpus);
+	return write_new(sys_fd, path, text);
+}
+
 /* The processors of this size of sandbox, and nothing else of the machine. */
 static int fill_sys(int sys_fd, unsigned int cpus)
 {
@@ -371,6 +392,9 @@ static int fill_sys(int sys_fd, unsigned int cpus)
 		r = make_path(sys_fd, "fs/cgroup");
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++)
 		r = write_new(sys_fd, files[i], text);
+	if (r == 0)
+		r = write_cpuinfo(sys_fd, CONFINE_CPUINFO + strlen("/sys/"),
+				  cpus);
 	return r;
 }
 
@@ -457,7 +481,7 @@ int image_sys_open(struct native *native, unsigned int cpus, int *ret_mnt_fd,
 		cpus = ARRAY_SIZE(native->sys_made) - 1;
 	(void)snprintf(name, sizeof(name), "sys/%u", cpus);
 	if (!native->sys_made[cpus]) {
-		r = mount_template(native, name, "64k", &sys_fd);
+		r = mount_template(native, name, "512k", &sys_fd);
 		if (r == 0)
 			r = fill_sys(sys_fd, cpus);
 		native->sys_made[cpus] = r == 0;
@@ -524,6 +548,37 @@ static int map_bind(const struct native *native, const struct image_bind *bind,
 	return r < 0 ? r : mnt_attach(mnt_fd, native->mounts_fd, target);
 }
 
+/*
+ * Their room is ours, and charged to us: what an init's group paid for would
+ * keep that group alive.
+ */
+static int make_truth(const struct native *native, const struct domain *domain,
+		      uint8_t slot)
+{
+	static const char *const names[] = TRUTH_FILES;
+	const uid_t base = domain->base + slot * SLOT_IDS;
+	char path[64];
+	int r = 0;
+
+	image_slot_path(domain, slot, IMAGE_TRUTH, path, sizeof(path));
+	r = make_path(native->mounts_fd, path);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(names); i++) {
+		size_t len = strlen(path);
+		int fd auto_fd = -1;
+
+		(void)snprintf(path + len, sizeof(path) - len, "/%s", names[i]);
+		fd = openat(native->mounts_fd, path,
+			    O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
+		if (fd < 0 || fchown(fd, base, base) < 0 ||
+		    fallocate(fd, FALLOC_FL_KEEP_SIZE, 0,
+			      i == TRUTH_STAT ? TRUTH_BYTES(native->num_cpus)
+					      : 1) < 0)
+			r = -errno;
+		path[len] = '\0';
+	}
+	return r;
+}
+
 int image_map_slot(struct native *native, const struct domain *domain,
 		   uint8_t slot, struct err *err)
 {
@@ -541,6 +596,8 @@ int image_map_slot(struct native *native, const struct domain *domain,
 		image_slot_path(domain, slot, i + 1, target, sizeof(target));
 		r = map_bind(native, &native->binds[i], target);
 	}
+	if (r == 0)
+		r = make_truth(native, domain, slot);
 	if (r < 0)
 		return err_set(err, ERR_UNSUPPORTED, -r,
 			       "mount the host image: overlays of id-mapped"

@@ -42,7 +42,8 @@
 #define NATIVE_ROOTS_MAX 16
 #define LAYER_DIR_DEFAULT "/var/lib/opensandbox/layers"
 #define IMAGE_BINDS_MAX 16
-#define NATIVE_LOOKS 100 /* one each 10 ms */
+#define IMAGE_TRUTH (IMAGE_BINDS_MAX + 1u) /* image_slot_path() of no mount */
+#define NATIVE_LOOKS 100                   /* one each 10 ms */
 #define LEASE_DIR "/run/opensandbox/ids"
 
 #define USER_ID 1000u          /* `sandbox`, inside */
@@ -143,7 +144,7 @@ struct native {
 	unsigned int num_cpus;
 	unsigned int num_binds;
 	struct image_bind binds[IMAGE_BINDS_MAX];
-	bool sys_made[65]; /* /sys template for so many processors */
+	bool sys_made[TRUTH_CPUS_MAX + 1]; /* template for so many processors */
 	struct cgroup_host cgroup;
 	struct disk disk;
 	struct domain domains[NATIVE_DOMAINS_MAX];

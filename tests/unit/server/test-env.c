@@ -2,6 +2,8 @@
 
 #include "test.h"
 
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -50,6 +52,43 @@ static void the_sandboxes_own_values_win(void **state)
 	spec_deinit(&spec);
 }
 
+static const char *threads(uint32_t cpu_milli, const char *own)
+{
+	static char value[8];
+	struct spec spec;
+	struct strv env;
+
+	spec_init(&spec);
+	spec.limits.cpu_milli = cpu_milli;
+	if (own)
+		assert_int_equal(spec_add_env(&spec, "OMP_NUM_THREADS", own,
+					      NULL),
+				 0);
+	assert_int_equal(env_init(&env, &spec, 1000, NULL), 0);
+	(void)snprintf(value, sizeof(value), "%s",
+		       strv_get_env(&env, "OMP_NUM_THREADS", 15));
+	strv_deinit(&env);
+	spec_deinit(&spec);
+	return value;
+}
+
+static void libraries_start_as_many_threads_as_there_are_processors(
+	void **state)
+{
+	char host[16];
+	cpu_set_t set;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+	(void)snprintf(host, sizeof(host), "%d", CPU_COUNT(&set));
+	assert_string_equal(threads(1000, NULL), "1");
+	assert_string_equal(threads(10, NULL), "1");
+	assert_string_equal(threads(1001, NULL),
+			    CPU_COUNT(&set) > 1 ? "2" : "1");
+	assert_string_equal(threads(1000000, NULL), host);
+	assert_string_equal(threads(1000, "7"), "7");
+}
+
 static void paths_are_expanded(void **state)
 {
 	static const struct {
@@ -93,6 +132,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(users_are_names_or_numbers),
 		cmocka_unit_test(the_sandboxes_own_values_win),
+		cmocka_unit_test(
+			libraries_start_as_many_threads_as_there_are_processors),
 		cmocka_unit_test(paths_are_expanded),
 	};
 

@@ -15,6 +15,7 @@ static int make_setup(void **state)
 	memset(&setup, 0, sizeof(setup));
 	memcpy(setup.hostname, "box", sizeof("box"));
 	setup.pids = 10;
+	setup.cpus = 1;
 	setup.fds = (1u << SETUP_NUM_FDS) - 1;
 	setup.num_binds = 1;
 	memcpy(setup.bind[0], "/data", sizeof("/data"));
@@ -36,6 +37,19 @@ static void setup_counts_must_agree(void **state)
 	assert_int_equal(setup_check(&setup, SETUP_BYTES(1), fds), -EPROTO);
 	setup.num_binds = UINT32_MAX;
 	assert_int_equal(setup_check(&setup, sizeof(setup), fds), -EPROTO);
+}
+
+static void setup_shows_some_processors(void **state)
+{
+	const unsigned int fds = SETUP_NUM_FDS + 1;
+
+	(void)state;
+	setup.cpus = TRUTH_CPUS_MAX;
+	assert_int_equal(setup_check(&setup, SETUP_BYTES(1), fds), 0);
+	setup.cpus = TRUTH_CPUS_MAX + 1;
+	assert_int_equal(setup_check(&setup, SETUP_BYTES(1), fds), -EPROTO);
+	setup.cpus = 0;
+	assert_int_equal(setup_check(&setup, SETUP_BYTES(1), fds), -EPROTO);
 }
 
 static void setup_strings_must_end(void **state)
@@ -87,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(setup_counts_must_agree, make_setup),
+		cmocka_unit_test_setup(setup_shows_some_processors, make_setup),
 		cmocka_unit_test_setup(setup_strings_must_end, make_setup),
 		cmocka_unit_test(a_negative_errno_is_refused),
 		cmocka_unit_test(
