@@ -43,8 +43,8 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *text,
 
 static void pad_to(struct text *text, size_t len)
 {
-	while (text->len < len)
-		put(text, " ");
+	if (text->len < len)
+		put(text, "%*s", (int)(len - text->len), "");
 }
 
 /* Ends at the first multiple of 8 from @end on; see truth.h. */

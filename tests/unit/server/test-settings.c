@@ -207,9 +207,11 @@ static void a_message_names_file_line_and_what_is_allowed(void **state)
 		"o.conf: line 2: drain_timeout = 5s: expected a time from 100ms to "
 		"4s");
 	refused("max_body = 1Mi\n",
-		"o.conf: line 1: a key stands in section [osbd]");
+		"o.conf: line 1: a key stands in section [osbd] or "
+		"[profile NAME]");
 	refused("[osbd]\nmax_body = 1Mi\n[broker]\nid_base = 1\n",
-		"o.conf: line 4: a key stands in section [osbd]");
+		"o.conf: line 4: a key stands in section [osbd] or "
+		"[profile NAME]");
 	refused("[osbd]\nmax_body\nmax_sandboxes = 0\n",
 		"o.conf: line 2: expected KEY = VALUE");
 	refused("[osbd\n", "o.conf: line 1: expected KEY = VALUE");
