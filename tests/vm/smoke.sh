@@ -276,6 +276,27 @@ test_cpus() {
 	between 'a whole processor is more' 50 "$percent" 115
 }
 
+test_the_size_is_shown() {
+	run --memory 192Mi --cpus 1 -- sh -c \
+		'nproc; getconf _PHYS_PAGES; grep -c ^cpu[0-9] /proc/stat
+		grep -c ^processor /proc/cpuinfo
+		awk "/^MemTotal/{print \$2}" /proc/meminfo' </dev/null
+	is "a program sees its sandbox's size" \
+		"$(printf '%s' "$out" | tr '\n' ' ')" '1 49152 1 1 196608'
+	# shellcheck disable=SC2016 # its own, inside
+	run --memory 192Mi -- python3 -c '
+import time
+held = b"x" * (64 << 20)
+end = time.monotonic() + 30
+while time.monotonic() < end:
+    free = int(open("/proc/meminfo").read().split()[4])
+    if free < 130 << 10:
+        break
+    time.sleep(0.1)
+print(free < 130 << 10)' </dev/null
+	is 'what it uses shows while it runs' "$out" True
+}
+
 # Five processes that a signal to the process group would miss in part.
 tree='setsid sleep 300.0421 &
 	(setsid sh -c "sleep 300.0421 & sleep 300.0421" &)
@@ -497,6 +518,7 @@ if test_a_program_runs; then
 	test_pids
 	test_echo_in_a_full_sandbox
 	test_cpus
+	test_the_size_is_shown
 	test_deadline
 	test_the_tree_is_killed
 	test_disk
