@@ -148,10 +148,9 @@ int confine_proc(const char *empty_dir);
 #define CONFINE_CPUINFO "/sys/devices/system/cpu/cpuinfo"
 
 /* The stages, for those who need just one; see the files named. */
-int caps_keep(uint64_t keep);  /* caps.c */
-int caps_bound(uint64_t keep); /* caps.c */
-int seccomp_load_exec(unsigned int walls,
-		      int *ret_listener_fd); /* seccomp.c */
+int caps_keep(uint64_t keep);                                    /* caps.c */
+int caps_bound(uint64_t keep);                                   /* caps.c */
+int seccomp_load_exec(unsigned int walls, int *ret_listener_fd); /* seccomp.c */
 
 /**
  * seccomp_load() - a process's own filter, generated from its #syscalls notes

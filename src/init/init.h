@@ -80,7 +80,7 @@ struct init {
 	int files_fd; /* the osb-files program */
 	uint32_t exec_pids, nofile;
 	uint32_t cpus; /* of the host, that a program can use at once */
-	bool no_root; /* no program may be */
+	bool no_root;  /* no program may be */
 	uint32_t num_writable;
 	char writable[SETUP_BINDS_MAX][VOLUME_PATH_MAX + 1];
 

@@ -28,9 +28,9 @@ struct profile {
 	char text[PROFILE_TEXT_MAX]; /* "KEY=VALUE", each with its NUL */
 };
 
-/* Copied as a whole. */
+/* Copied, and compared, as a whole: without holes. */
 struct profiles {
-	uint32_t num;
+	uint64_t num;
 	struct profile profile[PROFILES_MAX];
 };
 

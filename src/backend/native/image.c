@@ -393,7 +393,7 @@ static int fill_sys(int sys_fd, unsigned int cpus)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++)
 		r = write_new(sys_fd, files[i], text);
 	if (r == 0)
-		r = write_cpuinfo(sys_fd, CONFINE_CPUINFO + strlen("/sys/"),
+		r = write_cpuinfo(sys_fd, &CONFINE_CPUINFO[strlen("/sys/")],
 				  cpus);
 	return r;
 }

@@ -132,7 +132,8 @@ static void no_more_than_fit_are_taken(void **state)
 	set("big", "env.A", long_value);
 	refuse("big", "cpu", "1", "2048");
 	while (profiles.num < PROFILES_MAX) {
-		(void)snprintf(name, sizeof(name), "p%u", profiles.num);
+		(void)snprintf(name, sizeof(name), "p%u",
+			       (unsigned int)profiles.num);
 		set(name, "cpu", "1");
 	}
 	refuse("another", "cpu", "1", "16");
