@@ -21,6 +21,7 @@ LONG = os.environ.get("OSB_TEST_LONG") == "1"
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "memory: bounds that a sanitizer breaks")
+    config.addinivalue_line("markers", "plain: of nothing that is sanitized")
     if os.geteuid() != 0:
         pytest.exit("these tests make sandboxes, which needs root", 2)
     missing = [n for n in osb.BINARIES if not (osb.BUILD / n).exists()]

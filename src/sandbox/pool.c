@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* #syscalls  timerfd_settime read close */
+/*
+ * #syscalls  timerfd_settime read close
+ */
 
 #include "sandbox/pool.h"
 

@@ -163,7 +163,6 @@ while True:
     ),
     "scheduling": (
         r"""
-import time
 def selfish():
     for what in (lambda: os.nice(-20),
                  lambda: os.setpriority(os.PRIO_USER, 0, -20),
@@ -175,20 +174,16 @@ def selfish():
         except OSError:
             pass
     return False
-started = time.monotonic()
 for _ in range(30):
     if os.fork() == 0:
         selfish()
         while True:
             pass
-while time.thread_time() < 0.05:
-    pass
-waited = time.monotonic() - started > 0.2  # for thirty others
-print("selfish", selfish(), "waited", waited, flush=True)
+print("selfish", selfish(), flush=True)
 while True:
     pass
 """,
-        "selfish False waited True",
+        "selfish False",
     ),
     "output": (
         r"""

@@ -142,7 +142,7 @@ static void check_accepted(void)
 	CHECK(is_padded(spec.id, sizeof(spec.id)));
 	CHECK(is_padded(spec.domain, sizeof(spec.domain)));
 	CHECK(is_padded(spec.image, sizeof(spec.image)));
-	CHECK(spec.flags <= 1 && spec.life_ms <= LIFE_MAX_MS &&
+	CHECK(spec.flags <= CREATE_FLAGS_ALL && spec.life_ms <= LIFE_MAX_MS &&
 	      spec.num_volumes <= VOLUMES_MAX);
 	CHECK(limits->memory_bytes >= LIMITS_MIN_MEMORY);
 	CHECK(limits->memory_bytes <= LIMITS_MAX_BYTES);

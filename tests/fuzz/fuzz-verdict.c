@@ -68,6 +68,8 @@ static bool read_numbers(char *at, struct init_exited *ret_exited)
 	       exited.exit_code >= -1 && exited.exit_code <= 255 &&
 	       (exited.signal != 0) == (exited.exit_code == -1) &&
 	       (exited.verdict != VERDICT_EXITED || exited.signal == 0) &&
+	       (exited.verdict != VERDICT_PIDS_LIMIT || exited.signal == 0) &&
+	       (exited.verdict != VERDICT_DISK_FULL || exited.signal == 0) &&
 	       (exited.verdict != VERDICT_SIGNALED || exited.signal != 0) &&
 	       (exited.verdict != VERDICT_OOM || exited.signal != 0);
 }
@@ -81,7 +83,7 @@ static void check_same(const struct init_exited *exited,
 	for (size_t i = 0; i < verdict->num_left; i++)
 		CHECK(verdict->left[i].pid == exited->left[i].pid);
 	CHECK(verdict->num_limits_hit ==
-	      (size_t)__builtin_popcount(exited->limits_hit & 15));
+	      (size_t)__builtin_popcount(exited->limits_hit & 31));
 	if (exited->wall_us <= INT64_MAX)
 		CHECK(verdict->wall_ms == (exited->wall_us + 999) / 1000);
 	if (exited->cpu_us <= INT64_MAX)

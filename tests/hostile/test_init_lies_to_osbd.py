@@ -5,6 +5,7 @@ A program called `attack` isn't started: its arguments are what init says or
 does instead, see tests/hostile/speak.c.
 """
 
+import os
 import statistics
 import threading
 import time
@@ -247,16 +248,28 @@ def lines(box, word):
 
 CGROUP_FS = {"27e0eb", "63677270"}
 REGULAR = "100000"
+DISK = 16 << 20
 
 
-def test_no_descriptor_that_it_holds_can_grow_a_host_file(box):
+def is_layer(init, path):
+    """A file of the sandbox's own layer, which has a size of its own?"""
+    fs = os.statvfs(f"/proc/{init}/fd/{path.rsplit('/', 1)[1]}")
+    return fs.f_blocks * fs.f_frsize <= DISK + (1 << 20)
+
+
+def test_no_descriptor_that_it_holds_can_grow_a_host_file(service):
+    box = service.api().create(resourceLimits={"disk": str(DISK)})
+    (init,) = service.inits()
     files = [line for line in lines(box, "list") if line[1] == REGULAR]
     assert files, "the cgroups' at least"
     for _, _, kind, _, _ in files:
-        # A sealed memory file is osb-files.
+        # On tmpfs: the sealed osb-files, and what is shown in /proc.
         assert kind in CGROUP_FS | {"1021994"}, files
-    for line in lines(box, "grow"):
-        assert line[-1] != "could", line
+    grown = [line[1] for line in lines(box, "grow") if line[-1] == "could"]
+    assert len(grown) == 4, "what it shows: meminfo stat uptime loadavg"
+    assert all(is_layer(init, path) for path in grown), grown
+    assert not is_layer("self", f"/{os.open('/dev/shm', os.O_RDONLY)}")
+    box.delete()
 
 
 def test_it_reaches_no_cgroup_but_its_own(box):

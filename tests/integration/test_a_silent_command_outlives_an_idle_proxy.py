@@ -3,6 +3,10 @@
 
 import idle_proxy
 
+import pytest
+
+pytestmark = pytest.mark.plain
+
 
 def test_its_output_comes_through(service):
     daemon = service(listen=["127.0.0.1:0"])

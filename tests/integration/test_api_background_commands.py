@@ -477,7 +477,8 @@ def test_an_entrypoint_that_does_something_runs_and_outlives_osbd(service):
     daemon = service("--private")
     api = daemon.api()
     box = api.create(
-        entrypoint=["sh", "-c", "while :; do date +%N >/tmp/now; sleep 0.05; done"]
+        entrypoint=["sh", "-c", "while date +%N >/tmp/new; do "
+                    "mv /tmp/new /tmp/now; sleep 0.05; done"]
     )
 
     def now():

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory, cpu, pids, disk and inodes: the kernel keeps each."""
 
+import pytest
+
+pytestmark = pytest.mark.plain
+
 
 def test_memory_counts_processes_together(daemon):
     script = (

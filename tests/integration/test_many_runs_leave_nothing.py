@@ -3,6 +3,10 @@
 
 import concurrent.futures
 
+import pytest
+
+pytestmark = pytest.mark.plain
+
 
 def run_one(daemon, i):
     code = i % 100

@@ -12,6 +12,8 @@ import pytest
 import osb
 import procs
 
+pytestmark = pytest.mark.plain
+
 SMALL = ("--memory", "256Mi", "--cpus", "1")
 LIMITS = {"memory": "256Mi", "cpu": "1"}
 HOST_CPUS = os.cpu_count()

@@ -156,7 +156,7 @@ def files(daemon):
 def snapshot(daemon):
     orphans.reap()
     of_daemon = daemon.pids()
-    loops = [f"loop device {path}" for path in glob.glob("/dev/loop[0-9]*")]
+    loops = [] if SHARED else glob.glob("/dev/loop[0-9]*")
     counts = collections.Counter()
     for thing in (
         mounts()
@@ -164,7 +164,7 @@ def snapshot(daemon):
         + cgroups()
         + processes()
         + files(daemon)
-        + loops
+        + [f"loop device {path}" for path in loops]
     ):
         counts[thing] += 1
     counts.update(namespaces(of_daemon))
@@ -185,24 +185,27 @@ def differ(before, after):
     return "\n".join(lines)
 
 
+# The last look of the last check.
+last_seen = None
+
+
 def wait_until_gone(before, daemon, seconds=GONE_SECONDS):
     """Return "" when nothing is more within the time, else what is."""
+    global last_seen
     end = time.monotonic() + seconds
     while True:
-        difference = differ(before, snapshot(daemon))
+        last_seen = snapshot(daemon)
+        difference = differ(before, last_seen)
         if not difference or time.monotonic() > end:
             return difference
-        time.sleep(0.1)
+        time.sleep(0.02)
 
 
 def settled(daemon, seconds=SETTLE_SECONDS):
     """A snapshot that two looks in a row agree on."""
     end = time.monotonic() + seconds
-    last = snapshot(daemon)
-    while time.monotonic() < end:
+    now, last = snapshot(daemon), last_seen
+    while now != last and time.monotonic() < end:
         time.sleep(0.05)
-        now = snapshot(daemon)
-        if now == last:
-            break
-        last = now
-    return last
+        now, last = snapshot(daemon), now
+    return now

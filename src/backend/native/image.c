@@ -16,11 +16,10 @@
  *   sys/<n>        a /sys that shows n processors; made when first asked
  *   s/<block>-<slot>/<i>   mount i of one slot: 0 the image, id-mapped, then
  *                  the binds; kept, since a slot is used again and again
- *   s/<block>-<slot>/17    what its init writes and shows in /proc
  *
  * #syscalls  mkdirat fchownat fchmodat openat symlinkat mknodat readlinkat
  *            sendfile getdents64 newfstatat lstat access faccessat
- *            faccessat2 dup fallocate fchown write pread64
+ *            faccessat2 dup write pread64
  */
 
 #include <errno.h>
@@ -548,37 +547,6 @@ static int map_bind(const struct native *native, const struct image_bind *bind,
 	return r < 0 ? r : mnt_attach(mnt_fd, native->mounts_fd, target);
 }
 
-/*
- * Their room is ours, and charged to us: what an init's group paid for would
- * keep that group alive.
- */
-static int make_truth(const struct native *native, const struct domain *domain,
-		      uint8_t slot)
-{
-	static const char *const names[] = TRUTH_FILES;
-	const uid_t base = domain->base + slot * SLOT_IDS;
-	char path[64];
-	int r = 0;
-
-	image_slot_path(domain, slot, IMAGE_TRUTH, path, sizeof(path));
-	r = make_path(native->mounts_fd, path);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(names); i++) {
-		size_t len = strlen(path);
-		int fd auto_fd = -1;
-
-		(void)snprintf(path + len, sizeof(path) - len, "/%s", names[i]);
-		fd = openat(native->mounts_fd, path,
-			    O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
-		if (fd < 0 || fchown(fd, base, base) < 0 ||
-		    fallocate(fd, FALLOC_FL_KEEP_SIZE, 0,
-			      i == TRUTH_STAT ? TRUTH_BYTES(native->num_cpus)
-					      : 1) < 0)
-			r = -errno;
-		path[len] = '\0';
-	}
-	return r;
-}
-
 int image_map_slot(struct native *native, const struct domain *domain,
 		   uint8_t slot, struct err *err)
 {
@@ -596,8 +564,6 @@ int image_map_slot(struct native *native, const struct domain *domain,
 		image_slot_path(domain, slot, i + 1, target, sizeof(target));
 		r = map_bind(native, &native->binds[i], target);
 	}
-	if (r == 0)
-		r = make_truth(native, domain, slot);
 	if (r < 0)
 		return err_set(err, ERR_UNSUPPORTED, -r,
 			       "mount the host image: overlays of id-mapped"

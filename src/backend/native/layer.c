@@ -12,7 +12,7 @@
  * private copy of the mount. To detach it waits for an RCU grace period, so
  * that is done when the answer is out.
  *
- * #syscalls  mkdirat fchownat openat
+ * #syscalls  mkdirat fchownat openat fchown fallocate
  */
 
 #include <errno.h>
@@ -30,7 +30,8 @@
 #define LAYER_DIR "layer"
 
 /* What the layer and the overlay need for themselves. */
-#define OWN_INODES 9u
+#define OWN_INODES (9u + 1 + TRUTH_NUM_FILES)
+#define OWN_BYTES (TRUTH_NUM_FILES * 4096u + TRUTH_BYTES(TRUTH_CPUS_MAX))
 
 int layer_open(struct native *native)
 {
@@ -48,7 +49,7 @@ int layer_in_memory(uint64_t bytes, uint32_t inodes, int *ret_mnt_fd)
 	};
 
 	(void)snprintf(size_text, sizeof(size_text), "%llu",
-		       (unsigned long long)bytes);
+		       (unsigned long long)bytes + OWN_BYTES);
 	(void)snprintf(inodes_text, sizeof(inodes_text), "%u",
 		       inodes + OWN_INODES);
 	return mnt_new("tmpfs", options, ARRAY_SIZE(options),
@@ -84,6 +85,35 @@ static int mount_overlay(const struct native *native, const char *image,
 		       m);
 	return mnt_new("overlay", options, ARRAY_SIZE(options),
 		       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, ret_mnt_fd);
+}
+
+/*
+ * What init writes and shows in /proc lies beside what the overlay shows: so
+ * it costs no file system, and a bad init can grow it only as far as programs
+ * can fill the layer. Room is made here, and charged to us: no program can
+ * have taken it, nor does it keep a group of the sandbox's alive.
+ */
+int layer_make_truth(const struct native *native, uint32_t base,
+		     int *ret_mnt_fd)
+{
+	static const char *const names[] = TRUTH_FILES;
+	char path[32];
+
+	if (mkdirat(native->layer_fd, "t", 0755) < 0)
+		return -errno;
+	for (unsigned int i = 0; i < TRUTH_NUM_FILES; i++) {
+		const off_t len =
+			i == TRUTH_STAT ? TRUTH_BYTES(native->num_cpus) : 1;
+		int fd auto_fd = -1;
+
+		(void)snprintf(path, sizeof(path), "t/%s", names[i]);
+		fd = openat(native->layer_fd, path,
+			    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+		if (fd < 0 || fchown(fd, base, base) < 0 ||
+		    fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, len) < 0)
+			return -errno;
+	}
+	return mnt_clone(native->mounts_fd, LAYER_DIR "/t", ret_mnt_fd);
 }
 
 void layer_detach(struct native *native)

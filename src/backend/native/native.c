@@ -103,7 +103,7 @@ static int isolate_mounts(struct native *native, struct err *err)
 {
 	static const struct mnt_option options[] = {
 		MNT_TEXT("mode", "0700"),
-		MNT_TEXT("size", "256m"), /* IMAGE_TRUTH, of each slot used */
+		MNT_TEXT("size", "16m"),
 	};
 	char path[PATH_MAX + 8];
 	int r;

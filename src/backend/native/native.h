@@ -42,8 +42,7 @@
 #define NATIVE_ROOTS_MAX 16
 #define LAYER_DIR_DEFAULT "/var/lib/opensandbox/layers"
 #define IMAGE_BINDS_MAX 16
-#define IMAGE_TRUTH (IMAGE_BINDS_MAX + 1u) /* image_slot_path() of no mount */
-#define NATIVE_LOOKS 100                   /* one each 10 ms */
+#define NATIVE_LOOKS 100 /* one each 10 ms */
 #define LEASE_DIR "/run/opensandbox/ids"
 
 #define USER_ID 1000u          /* `sandbox`, inside */
@@ -252,6 +251,16 @@ int layer_open(struct native *native);
 int layer_in_memory(uint64_t bytes, uint32_t inodes, int *ret_mnt_fd);
 int layer_mount_root(struct native *native, int *layer_fd, uint32_t base,
 		     const char *image, int *ret_mnt_fd);
+
+/**
+ * layer_make_truth() - the files that init shows in /proc, on the layer that
+ * was mounted last
+ * @ret_mnt_fd: a mount of their directory
+ *
+ * Return: 0 or -errno.
+ */
+int layer_make_truth(const struct native *native, uint32_t base,
+		     int *ret_mnt_fd);
 void layer_detach(struct native *native);
 
 int disk_take(struct native *native, uint64_t bytes, uint32_t inodes,

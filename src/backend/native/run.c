@@ -278,6 +278,9 @@ static int run_layer(struct run *run, const struct plan_op *op, struct err *err)
 	if (r == 0)
 		r = layer_mount_root(run->native, &layer_fd, run->base, image,
 				     &run->fds[SETUP_FD_ROOT]);
+	if (r == 0)
+		r = layer_make_truth(run->native, run->base,
+				     &run->fds[SETUP_FD_TRUTH]);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "mount the root");
 	return 0;
@@ -299,16 +302,7 @@ static int run_dev(struct run *run, const struct plan_op *op, struct err *err)
 
 static int run_sys(struct run *run, const struct plan_op *op, struct err *err)
 {
-	const struct native *native = run->native;
-	char path[48];
-	int r;
-
 	run->setup->cpus = (uint32_t)op->value;
-	image_slot_path(run->domain, run->sandbox->slot, IMAGE_TRUTH, path,
-			sizeof(path));
-	r = mnt_clone(native->mounts_fd, path, &run->fds[SETUP_FD_TRUTH]);
-	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r, "bind /proc files");
 	return image_sys_open(run->native, run->setup->cpus,
 			      &run->fds[SETUP_FD_SYS], err);
 }
