@@ -91,9 +91,9 @@ soak:
 	@tools/deps build test fuzz
 	@$(MAKE) --no-print-directory all
 	@tools/need-root 'make soak'
-	OSB_BUILD=$(CURDIR)/$(BUILD) OSB_TEST_TRIES=10000 $(PYTEST) -q \
-		--junitxml=$(BUILD)/soak.xml tests/soak \
-		tests/integration/test_volume_tricks.py
+	OSB_BUILD=$(CURDIR)/$(BUILD) OSB_TEST_LONG=1 OSB_TEST_TRIES=10000 \
+		$(PYTEST) -q --junitxml=$(BUILD)/soak.xml tests/soak \
+		tests/integration
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-1200} tools/fuzz
 
 install: all

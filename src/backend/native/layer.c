@@ -31,7 +31,6 @@
 
 /* What the layer and the overlay need for themselves. */
 #define OWN_INODES (9u + 1 + TRUTH_NUM_FILES)
-#define OWN_BYTES (TRUTH_NUM_FILES * 4096u + TRUTH_BYTES(TRUTH_CPUS_MAX))
 
 int layer_open(struct native *native)
 {
@@ -39,8 +38,19 @@ int layer_open(struct native *native)
 	return mkdirat(native->mounts_fd, LAYER_DIR, 0700) < 0 ? -errno : 0;
 }
 
+/* The room that layer_make_truth() needs of a file, in whole pages. */
+static uint64_t truth_room(const struct native *native, unsigned int file)
+{
+	const uint64_t page = 4096;
+	const uint64_t len =
+		file == TRUTH_STAT ? TRUTH_BYTES(native->num_cpus) : 1;
+
+	return (len + page - 1) / page * page;
+}
+
 /* Its pages are charged to whoever writes them: the payload. */
-int layer_in_memory(uint64_t bytes, uint32_t inodes, int *ret_mnt_fd)
+int layer_in_memory(const struct native *native, uint64_t bytes,
+		    uint32_t inodes, int *ret_mnt_fd)
 {
 	char size_text[24], inodes_text[16];
 	const struct mnt_option options[] = {
@@ -48,8 +58,10 @@ int layer_in_memory(uint64_t bytes, uint32_t inodes, int *ret_mnt_fd)
 		MNT_TEXT("nr_inodes", inodes_text),
 	};
 
+	for (unsigned int i = 0; i < TRUTH_NUM_FILES; i++)
+		bytes += truth_room(native, i);
 	(void)snprintf(size_text, sizeof(size_text), "%llu",
-		       (unsigned long long)bytes + OWN_BYTES);
+		       (unsigned long long)bytes);
 	(void)snprintf(inodes_text, sizeof(inodes_text), "%u",
 		       inodes + OWN_INODES);
 	return mnt_new("tmpfs", options, ARRAY_SIZE(options),
@@ -102,15 +114,14 @@ int layer_make_truth(const struct native *native, uint32_t base,
 	if (mkdirat(native->layer_fd, "t", 0755) < 0)
 		return -errno;
 	for (unsigned int i = 0; i < TRUTH_NUM_FILES; i++) {
-		const off_t len =
-			i == TRUTH_STAT ? TRUTH_BYTES(native->num_cpus) : 1;
 		int fd auto_fd = -1;
 
 		(void)snprintf(path, sizeof(path), "t/%s", names[i]);
 		fd = openat(native->layer_fd, path,
 			    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 		if (fd < 0 || fchown(fd, base, base) < 0 ||
-		    fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, len) < 0)
+		    fallocate(fd, FALLOC_FL_KEEP_SIZE, 0,
+			      (off_t)truth_room(native, i)) < 0)
 			return -errno;
 	}
 	return mnt_clone(native->mounts_fd, LAYER_DIR "/t", ret_mnt_fd);

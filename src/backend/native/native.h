@@ -248,7 +248,8 @@ int image_sys_open(struct native *native, unsigned int cpus, int *ret_mnt_fd,
 		   struct err *err);
 
 int layer_open(struct native *native);
-int layer_in_memory(uint64_t bytes, uint32_t inodes, int *ret_mnt_fd);
+int layer_in_memory(const struct native *native, uint64_t bytes,
+		    uint32_t inodes, int *ret_mnt_fd);
 int layer_mount_root(struct native *native, int *layer_fd, uint32_t base,
 		     const char *image, int *ret_mnt_fd);
 

@@ -271,7 +271,8 @@ static int run_layer(struct run *run, const struct plan_op *op, struct err *err)
 			return r;
 		run->sandbox->on_disk = true;
 	} else {
-		r = layer_in_memory(op->value, op->inodes, &layer_fd);
+		r = layer_in_memory(run->native, op->value, op->inodes,
+				    &layer_fd);
 	}
 	image_slot_path(run->domain, run->sandbox->slot, 0, image,
 			sizeof(image));
