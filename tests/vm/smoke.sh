@@ -275,7 +275,7 @@ test_cpus() {
 
 test_the_size_is_shown() {
 	run --memory 192Mi --cpus 1 -- sh -c \
-		'nproc; getconf _PHYS_PAGES; grep -c ^cpu[0-9] /proc/stat
+		'env -u OMP_NUM_THREADS nproc; getconf _PHYS_PAGES; grep -c ^cpu[0-9] /proc/stat
 		grep -c ^processor /proc/cpuinfo
 		awk "/^MemTotal/{print \$2}" /proc/meminfo' </dev/null
 	is "a program sees its sandbox's size" \
