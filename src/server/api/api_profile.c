@@ -20,7 +20,8 @@
 #include "server/reply.h"
 #include "server/server.h"
 
-#define BODY_MAX (PROFILES_MAX * (2 * PROFILE_TEXT_MAX + 2048u))
+/* JSON writes one byte as six at most. */
+#define BODY_MAX (PROFILES_MAX * (6 * PROFILE_TEXT_MAX + 2048u))
 
 static void put_size(struct json_out *json, const char *key, uint64_t bytes)
 {

@@ -20,10 +20,11 @@ static int read_limit(struct exec_limits *limits, const char *in_key,
 			       "limits '%.60s': must be a string", in_key);
 	r = exec_limits_set(limits, in_key, json_string_value(value), err);
 	if (r == 1)
-		return err_set(err, ERR_INVALID, 0,
-			       "limits '%.60s' isn't known; allowed: cpuTime "
-			       "output outputPolicy pids",
-			       in_key);
+		return err_set(
+			err, ERR_INVALID, 0,
+			"limits '%.60s' isn't known; allowed: wall cpuTime "
+			"output outputPolicy pids",
+			in_key);
 	return r;
 }
 
