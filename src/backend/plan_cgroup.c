@@ -9,7 +9,8 @@
  *
  *	memory: <sandbox>               payload; init stays in the launcher's
  *	pids:   <sandbox>/e<exec>
- *	cpu:    <sandbox>
+ *	cpu:    <sandbox>               init
+ *	        <sandbox>/r0, r1        payload
  *	v2:     <sandbox>/e<exec>       init is in <sandbox>
  *
  * Unified: all in one, where a group with limits below it holds no process.
@@ -24,6 +25,12 @@
  * pids limit is a little lower than the sandbox's, which leaves room for
  * another.
  *
+ * Of processor time init gets as much as all others together, and an
+ * exec as much as one that has a thousand processes. On v2 each has a group of
+ * its own for that. A v1 group of cpu is unaccounted memory, some 20 kB of it,
+ * and nothing can limit how many a delegated directory holds: so init can make
+ * none, and puts its execs into two that we make, where fewer processes are.
+ *
  * Everything is made and limited before a process is in it: to move one, or
  * to enable a controller around one, waits for an RCU grace period. Init
  * moves itself between v1 groups, through `tasks`, which doesn't.
@@ -32,6 +39,7 @@
  */
 
 #include "backend/plan.h"
+#include "wire/init_msg.h"
 
 /* For init itself and the kernel's own data about the sandbox. */
 #define INIT_MEMORY_BYTES (16ull << 20)
@@ -72,9 +80,13 @@ static struct plan_op *add_open(struct plan *plan,
 	return op;
 }
 
+/* On v2 no more than it needs: groups are memory that nobody is charged for. */
 static void add_delegate(struct plan *plan, enum plan_hierarchy hierarchy,
 			 const char *dir, enum setup_fd fd)
 {
+	if (hierarchy == PLAN_V2)
+		add_limit(plan, hierarchy, dir, "cgroup.max.descendants",
+			  INIT_EXECS_MAX);
 	add(plan, PLAN_CGROUP_DELEGATE, hierarchy, dir)->fd = fd;
 }
 
@@ -96,6 +108,8 @@ static void limit_hybrid(struct plan *plan, const struct limits *limits)
 	add(plan, PLAN_CGROUP_MAKE, PLAN_MEMORY, "");
 	add(plan, PLAN_CGROUP_MAKE, PLAN_PIDS, "");
 	add(plan, PLAN_CGROUP_MAKE, PLAN_CPU, "");
+	add(plan, PLAN_CGROUP_MAKE, PLAN_CPU, "r0");
+	add(plan, PLAN_CGROUP_MAKE, PLAN_CPU, "r1");
 	add_limit(plan, PLAN_MEMORY, "", "memory.limit_in_bytes",
 		  limits->memory_bytes);
 	/* Memory and swap together: no swap. */
@@ -114,6 +128,8 @@ static void limit_hybrid(struct plan *plan, const struct limits *limits)
 	add_limit(plan, PLAN_CPU, "", "cpu.shares", shares);
 	add_open(plan, PLAN_PIDS, "", "tasks", SETUP_FD_JOIN_PIDS);
 	add_open(plan, PLAN_CPU, "", "tasks", SETUP_FD_JOIN_CPU);
+	add_open(plan, PLAN_CPU, "r0", "tasks", SETUP_FD_ROOM_0);
+	add_open(plan, PLAN_CPU, "r1", "tasks", SETUP_FD_ROOM_1);
 	add_delegate(plan, PLAN_V2, "", SETUP_FD_CGROUP);
 	add_delegate(plan, PLAN_PIDS, "", SETUP_FD_PIDS);
 	add_open(plan, PLAN_MEMORY, "", "tasks", SETUP_FD_MEMORY_TASKS);
@@ -132,7 +148,7 @@ static void limit_unified(struct plan *plan, const struct limits *limits)
 	uint64_t weight = at_least(limits->cpu_milli / 10, 1);
 
 	add(plan, PLAN_CGROUP_MAKE, PLAN_V2, "p");
-	add(plan, PLAN_CGROUP_ENABLE, PLAN_V2, "p")->text = "+pids";
+	add(plan, PLAN_CGROUP_ENABLE, PLAN_V2, "p")->text = "+pids +cpu";
 	add_limit(plan, PLAN_V2, "", "memory.max",
 		  limits->memory_bytes + INIT_MEMORY_BYTES);
 	add_limit(plan, PLAN_V2, "", "memory.swap.max", 0)->optional = true;
@@ -154,7 +170,7 @@ void plan_cgroups_first(struct plan *plan, bool unified)
 	add(plan, PLAN_CGROUP_MAKE, PLAN_V2, "");
 	if (unified) {
 		add(plan, PLAN_CGROUP_ENABLE, PLAN_V2, "")->text =
-			"+memory +pids";
+			"+memory +pids +cpu";
 		add(plan, PLAN_CGROUP_MAKE, PLAN_V2, "i");
 	}
 	add(plan, PLAN_CGROUP_CLONE, PLAN_V2, unified ? "i" : "");

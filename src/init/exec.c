@@ -45,7 +45,7 @@
 struct start {
 	struct request req;
 	int stdio[INIT_EXEC_FDS]; /* see request_streams() */
-	int pids_tasks_fd, memory_tasks_fd;
+	int pids_tasks_fd, cpu_tasks_fd, memory_tasks_fd;
 	int files_fd;
 	struct confine confine;
 
@@ -153,6 +153,7 @@ static int join_cgroups(const struct start *start)
 	if (start->pids_tasks_fd < 0)
 		return 0;
 	if (write(start->pids_tasks_fd, "0", 1) != 1 ||
+	    write(start->cpu_tasks_fd, "0", 1) != 1 ||
 	    write(start->memory_tasks_fd, "0", 1) != 1)
 		return -errno;
 	return 0;
@@ -196,7 +197,8 @@ __attribute__((noreturn)) static void child(void *arg)
 }
 
 /* Return: the pid, or -errno; start->sys says whether it really execed. */
-static pid_t spawn(struct start *start, const struct exec *exec)
+static pid_t spawn(const struct init *init, struct start *start,
+		   const struct exec *exec)
 {
 	static char stack[CHILD_STACK_BYTES] __attribute__((aligned(16)));
 	struct clone_args args = {
@@ -209,6 +211,7 @@ static pid_t spawn(struct start *start, const struct exec *exec)
 	long ret;
 
 	start->pids_tasks_fd = exec->tasks_fd;
+	start->cpu_tasks_fd = init->room_fd[exec->room];
 	start->sys = 0;
 	ret = clone_on_stack(&args, child, start);
 	return (pid_t)ret; /* by raw call: negative errno already */
@@ -242,10 +245,25 @@ static struct exec *exec_alloc(struct init *init)
 	return NULL;
 }
 
+/* Whoever has a thousand processes has them in the other one. */
+static uint32_t emptier_room(const struct init *init)
+{
+	uint64_t num[SETUP_ROOMS] = { 0 };
+
+	for (unsigned int i = 0; i < INIT_EXECS_MAX; i++) {
+		const struct exec *exec = &init->execs[i];
+
+		if (exec->state != EXEC_FREE)
+			num[exec->room] += reap_num_pids(init, exec);
+	}
+	return num[1] < num[0];
+}
+
 static void begin(const struct init *init, struct exec *exec,
 		  const struct init_exec *req)
 {
 	exec->id = req->exec_id;
+	exec->room = emptier_room(init);
 	exec->our_kill = 0;
 	exec->started_us = now_us();
 	exec->deadline_us = 0;
@@ -309,7 +327,7 @@ static int start_program(struct init *init, struct start *start,
 		r = open_output(exec, start);
 	}
 	if (r == 0) {
-		exec->pid = spawn(start, exec);
+		exec->pid = spawn(init, start, exec);
 		r = exec->pid < 0 ? exec->pid : -start->sys;
 		if (exec->pid > 0 && start->sys)
 			(void)waitpid(exec->pid, NULL, __WALL); /* it told */

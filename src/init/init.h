@@ -53,6 +53,7 @@ struct exec {
 	bool made;         /* its cgroups exist: "e<index in the table>" */
 	int cgroup_fd;     /* the v2 directory */
 	int tasks_fd;      /* pids; while it starts */
+	uint32_t room;     /* which of the cpu groups */
 	uint32_t our_kill; /* verdict to give if we ended it, else 0 */
 	uint64_t started_us;
 	uint64_t deadline_us; /* CLOCK_BOOTTIME; 0: none */
@@ -72,6 +73,8 @@ struct init {
 	/* from struct setup, for life */
 	bool unified; /* one hierarchy: cgroup_fd and pids_fd are the same */
 	int cgroup_fd, pids_fd; /* where an exec's directories are made */
+	int room_fd
+		[SETUP_ROOMS]; /* `tasks` of cpu groups; -1: each has its own */
 	int memory_tasks_fd, memory_peak_fd, memory_events_fd;
 	int memory_max_fd, memory_stat_fd;
 	int truth_fd[TRUTH_NUM_FILES]; /* writable; inside they aren't */
@@ -156,6 +159,9 @@ void reap_linger(struct init *init);
 
 /** reap_cpu_us() - processor time of all processes of @exec so far */
 uint64_t reap_cpu_us(const struct exec *exec);
+
+/** reap_num_pids() - how many processes of @exec there are */
+uint64_t reap_num_pids(const struct init *init, const struct exec *exec);
 
 /** reap_oom_kills() - OOM kills in the payload so far */
 uint64_t reap_oom_kills(const struct init *init);

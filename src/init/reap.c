@@ -102,6 +102,11 @@ static uint64_t read_pids_file(const struct init *init, const struct exec *exec,
 	return *key ? file_keyed(text, key) : file_number(text);
 }
 
+uint64_t reap_num_pids(const struct init *init, const struct exec *exec)
+{
+	return read_pids_file(init, exec, "pids.current", "");
+}
+
 static void read_pids(const struct init *init, const struct exec *exec,
 		      struct init_exited *result)
 {
@@ -205,8 +210,7 @@ static bool is_ending(struct exec *exec, uint64_t now)
 static bool is_settling(const struct init *init, struct exec *exec,
 			uint64_t now)
 {
-	uint32_t pids =
-		(uint32_t)read_pids_file(init, exec, "pids.current", "");
+	uint32_t pids = (uint32_t)reap_num_pids(init, exec);
 	bool first = exec->settle_end_us == 0;
 
 	if (pids == 0)

@@ -241,6 +241,8 @@ static void keep_fds(struct init *init, struct fdset *fds)
 	init->unified = is_unified(fds);
 	init->pids_fd = init->unified ? init->cgroup_fd
 				      : fdset_take(fds, SETUP_FD_PIDS);
+	init->room_fd[0] = fdset_take(fds, SETUP_FD_ROOM_0);
+	init->room_fd[1] = fdset_take(fds, SETUP_FD_ROOM_1);
 	init->memory_tasks_fd = fdset_take(fds, SETUP_FD_MEMORY_TASKS);
 	init->memory_peak_fd = fdset_take(fds, SETUP_FD_MEMORY_PEAK);
 	init->memory_events_fd = fdset_take(fds, SETUP_FD_MEMORY_EVENTS);

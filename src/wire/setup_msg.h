@@ -46,18 +46,21 @@ struct launcher_msg {
 
 /*
  * The fds that come with struct setup, in this order; binds follow. On a host
- * with unified cgroups there are no SETUP_FD_PIDS, _JOIN_* and _MEMORY_TASKS:
- * init is cloned into its place, and one directory is for all of an exec.
+ * with unified cgroups there are no SETUP_FD_PIDS, _JOIN_*, _ROOM_* and
+ * _MEMORY_TASKS: init is cloned into its place, and one directory is for all of
+ * an exec.
  */
 enum setup_fd {
 	SETUP_FD_ROOT,
 	SETUP_FD_DEV,
 	SETUP_FD_SYS,
 	SETUP_FD_SHM,
-	SETUP_FD_CGROUP,        /* v2 directory that execs' are made in */
-	SETUP_FD_PIDS,          /* pids directory that execs' are made in */
-	SETUP_FD_JOIN_PIDS,     /* v1 `tasks` files: init moves itself in by */
-	SETUP_FD_JOIN_CPU,      /* writing 0; see init/exec.c for why */
+	SETUP_FD_CGROUP,    /* v2 directory that execs' are made in */
+	SETUP_FD_PIDS,      /* pids directory that execs' are made in */
+	SETUP_FD_JOIN_PIDS, /* v1 `tasks` files: init moves itself in by */
+	SETUP_FD_JOIN_CPU,  /* writing 0; see init/exec.c for why */
+	SETUP_FD_ROOM_0,    /* `tasks` of the payload's cpu cgroups */
+	SETUP_FD_ROOM_1,
 	SETUP_FD_MEMORY_TASKS,  /* `tasks` of the payload's memory cgroup */
 	SETUP_FD_MEMORY_PEAK,   /* its high-water mark, writable: resets */
 	SETUP_FD_MEMORY_EVENTS, /* has a line "oom_kill N" */
@@ -67,6 +70,8 @@ enum setup_fd {
 	SETUP_FD_LISTEN, /* where osbd connects */
 	SETUP_NUM_FDS
 };
+
+#define SETUP_ROOMS 2u
 
 /* What init keeps up to date: shown in place of /proc's of the same name. */
 enum truth_file {

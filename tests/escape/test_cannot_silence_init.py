@@ -224,6 +224,27 @@ def test_echo_answers(daemon, name):
         attacker.ws.shutdown()
 
 
+def test_thousands_of_processes_count_as_one(daemon):
+    source, bite = BITES["fork bomb"]
+    box = daemon.api().create(
+        resourceLimits={"memory": "4Gi", "cpu": "1", "pids": "3000"}
+    )
+    attacker = box.exec("python3", "-c", attack.PRELUDE + source)
+    try:
+        while b"\n" not in attacker.stdout:
+            assert attacker.receive() and not attacker.verdict, attacker.verdict
+        assert attacker.stdout.decode().strip().endswith(bite)
+        took = []
+        for _ in range(9):
+            start = time.monotonic()
+            assert box.run("echo", "ok").stdout == b"ok\n"
+            took.append(time.monotonic() - start)
+        assert statistics.median(took) < 1, took
+    finally:
+        box.delete()
+        attacker.ws.shutdown()
+
+
 def test_a_program_may_be_silenced(daemon):
     """The control: what keeps the room for echo is that an exec has less than
     the sandbox. Two that take all they can leave none."""

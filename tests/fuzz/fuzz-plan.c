@@ -194,7 +194,7 @@ static void check_plan(unsigned int num_binds, unsigned int num_cpus,
 	}
 	CHECK(num[PLAN_VOLUME] == spec.num_volumes);
 	CHECK(num[PLAN_BIND] == num_binds);
-	CHECK(num[PLAN_CGROUP_LIMIT] == 6);
+	CHECK(num[PLAN_CGROUP_LIMIT] == 7);
 	CHECK(num[PLAN_CGROUP_CLONE] == 1);
 	CHECK(num[PLAN_CGROUP_DELEGATE] == (unified ? 1 : 2));
 	CHECK(num[PLAN_LAYER] == 1 && num[PLAN_ROOT] == 1);

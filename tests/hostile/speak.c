@@ -227,6 +227,34 @@ static void climb(const struct speech *speech)
 	       setrlimit(RLIMIT_SIGPENDING, &more) < 0 ? -errno : 0);
 }
 
+/* As many groups as it likes: each costs the host memory. */
+static void crowd_in(const struct speech *speech, const char *what, int dir_fd)
+{
+	char name[16];
+	unsigned int num = 0;
+	int r = 0;
+
+	while (r == 0 && num < 1000) {
+		(void)snprintf(name, sizeof(name), "crowd%u", num);
+		r = mkdirat(dir_fd, name, 0755) < 0 ? -errno : 0;
+		num += r == 0;
+	}
+	report(speech, "crowd", what, r);
+	while (num > 0) {
+		(void)snprintf(name, sizeof(name), "crowd%u", --num);
+		(void)unlinkat(dir_fd, name, AT_REMOVEDIR);
+	}
+}
+
+static void crowd(const struct speech *speech)
+{
+	const struct init *init = speech->init;
+
+	crowd_in(speech, "v2", init->cgroup_fd);
+	if (!init->unified)
+		crowd_in(speech, "pids", init->pids_fd);
+}
+
 /* The own socket by the name it was bound to, and by its descriptor. */
 static void reach(const struct speech *speech)
 {
@@ -272,6 +300,8 @@ static void act(const struct speech *speech, const char *name,
 		grow_fds(speech);
 	else if (strcmp(name, "climb") == 0)
 		climb(speech);
+	else if (strcmp(name, "crowd") == 0)
+		crowd(speech);
 	else if (strcmp(name, "reach") == 0)
 		reach(speech);
 	else if (strcmp(name, "close") == 0)

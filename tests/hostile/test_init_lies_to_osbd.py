@@ -280,6 +280,13 @@ def test_it_reaches_no_cgroup_but_its_own(box):
     assert len(tried) > 8
 
 
+def test_it_makes_no_more_cgroups_than_execs_need(box):
+    tried = {line[1]: line[2] for line in lines(box, "crowd")}
+    assert tried["v2"] == "EAGAIN"
+    # The control: v1 has no such limit. A group of pids costs next to nothing.
+    assert tried.get("pids", "could") == "could"
+
+
 def test_its_own_socket_has_no_name_inside(box):
     ((_, _, result),) = lines(box, "reach")
     assert result in ("ENOENT", "EACCES", "ENOTDIR", "EPERM"), result

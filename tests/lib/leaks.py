@@ -9,8 +9,10 @@ devices.
 
 import collections
 import glob
+import itertools
 import os
 import pathlib
+import re
 import time
 
 import orphans
@@ -64,24 +66,34 @@ def cgroup_roots():
             yield pathlib.Path(left.split()[4])
 
 
-# Memory groups that a block may keep for its next sandboxes.
-SPARE_GROUPS = 4
+# Slots whose groups a block may keep for its next sandboxes.
+SPARE_SLOTS = 4
+
+
+def is_kept(folder):
+    """In a v1 hierarchy where a slot's groups serve again?"""
+    return any({"memory", "cpu"} & set(part.split(",")) for part in folder.parts)
+
+
+def slot_of(folder):
+    """The block's name and the slot's number, or None."""
+    for block, slot in itertools.pairwise(folder.parts):
+        if re.fullmatch(r"b\d+", block) and slot.isdigit():
+            return block, slot
+    return None
 
 
 def without_spare(folders):
-    """Without the slots' memory groups where nobody lives, but for too many."""
-    live = {folder.parts[-2:] for folder in folders if "memory" not in folder.parts}
-    spare = collections.Counter()
+    """Without the groups of slots where nobody lives, but for too many."""
+    live = {slot_of(folder) for folder in folders if not is_kept(folder)}
+    spare = collections.defaultdict(set)
     for folder in folders:
-        block = folder.parent
-        if (
-            "memory" in folder.parts
-            and folder.name.isdigit()
-            and folder.parts[-2:] not in live
-            and spare[block] < SPARE_GROUPS
-        ):
-            spare[block] += 1
-            continue
+        slot = slot_of(folder)
+        if slot and is_kept(folder) and slot not in live:
+            seen = spare[folder.parts[: folder.parts.index(slot[0]) + 1]]
+            if slot in seen or len(seen) < SPARE_SLOTS:
+                seen.add(slot)
+                continue
         yield folder
 
 

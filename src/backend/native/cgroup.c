@@ -262,7 +262,9 @@ static int remove_tree(int parent_fd, const char *name, unsigned int depth)
 int cgroup_remove(int parent_fd, const char *name)
 {
 	/* What nearly always is there: the next exec's, made ahead. */
-	static const char *const usual[] = { "p/e0", "e0", "p", "i" };
+	static const char *const usual[] = {
+		"p/e0", "e0", "p", "i", "r0", "r1"
+	};
 	char path[32];
 
 	if (parent_fd < 0)

@@ -427,7 +427,7 @@ bool domain_prepare_slot(struct native *native)
 	return false;
 }
 
-/* Return: true when a memory group that nobody may need soon was removed. */
+/* Return: true when groups that nobody may need soon were removed. */
 bool domain_trim(struct native *native)
 {
 	for (unsigned int i = 0; i < NATIVE_DOMAINS_MAX; i++) {
@@ -441,8 +441,10 @@ bool domain_trim(struct native *native)
 				continue;
 			(void)snprintf(name, sizeof(name), "%u", s);
 			domain->kept[s] = false;
+			/* If not now, then with the block. */
 			(void)cgroup_remove(domain->cgroup.fd[PLAN_MEMORY],
-					    name); /* else with the block */
+					    name);
+			(void)cgroup_remove(domain->cgroup.fd[PLAN_CPU], name);
 			return true;
 		}
 	}

@@ -235,7 +235,7 @@ int sandbox_remove_dirs(struct native *native, const struct sandbox *sandbox)
 	(void)snprintf(name, sizeof(name), "%u", sandbox->slot);
 	*kept = cgroup_can_stay(&domain->cgroup, name);
 	for (unsigned int i = 0; i < PLAN_NUM_HIERARCHIES; i++) {
-		int r = i == PLAN_MEMORY && *kept
+		int r = *kept && (i == PLAN_MEMORY || i == PLAN_CPU)
 				? 0
 				: cgroup_remove(domain->cgroup.fd[i], name);
 

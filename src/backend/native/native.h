@@ -93,7 +93,7 @@ struct domain {
 	unsigned int num_used;
 	bool used[DOMAIN_SLOTS];
 	bool mapped[DOMAIN_SLOTS]; /* its image mounts exist */
-	bool kept[DOMAIN_SLOTS];   /* its memory group does, used or not */
+	bool kept[DOMAIN_SLOTS];   /* its v1 groups do, used or not */
 };
 
 /*

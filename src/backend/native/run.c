@@ -105,8 +105,9 @@ static int run_cgroup_make(struct run *run, const struct plan_op *op,
 	char path[CGROUP_PATH_MAX];
 
 	(void)cgroup_path(run, op, "", path, sizeof(path));
-	if (op->hierarchy == PLAN_MEMORY && *kept &&
-	    cgroup_unlimit(&run->domain->cgroup, path) == 0)
+	if (*kept && (op->hierarchy == PLAN_CPU ||
+		      (op->hierarchy == PLAN_MEMORY &&
+		       cgroup_unlimit(&run->domain->cgroup, path) == 0)))
 		return 0;
 	if (mkdirat(run->domain->cgroup.fd[op->hierarchy], path, 0755) < 0)
 		return err_set(err, ERR_INTERNAL, errno, "make cgroup '%s'",
